@@ -148,7 +148,7 @@ import Testing
 
     @Test(arguments: [
         (["--type", "no-name"], "--type must be"),
-        ([], "Give --type"),
+        ([], "Specify the record type"),
         (["--type", "film", "--format", "xml"], "--format must be one of csv, json, ndjson"),
         (["--type", "film", "--delimiter", "ab"], "--delimiter must be"),
     ])

@@ -100,7 +100,7 @@ import Testing
             let port = try #require(service.address.port)
             let second = try await Tool.run("serve", "--data-directory", folder.path + "/data", "--port", "\(port)")
             #expect(second.status == .exited(1))
-            #expect(second.errors.contains("Another program listens on port \(port)"))
+            #expect(second.errors.contains("Another program is listening on port \(port)"))
             // It was found out before a cluster was made for nothing.
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/data") == ["lock"])
             let metrics = try await Tool.run(

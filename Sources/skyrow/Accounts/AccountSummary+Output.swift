@@ -91,7 +91,7 @@ extension AccountSummary {
 
 /// Returns a line for each account, and the number of those not listed.
 func accountsText(_ accounts: [AccountSummary], of count: Int) -> String {
-    guard !accounts.isEmpty else { return "There are no such accounts." }
+    guard !accounts.isEmpty else { return "No accounts match." }
     let keys = Set(accounts.flatMap(\.loginKeys.keys)).sorted()
     let head = ["id"] + keys.map(\.rawValue) + ["roles", "state", "last login"]
     let rows = accounts.map { account in

@@ -9,10 +9,10 @@ enum PasswordInput {
     /// Throws ``ToolError`` if there is no password, or the two differ.
     static func read() throws(ToolError) -> String {
         guard let password = line("Password: "), !password.isEmpty else {
-            throw .usage("There is no password on standard input.")
+            throw .usage("Standard input contains no password.")
         }
-        guard isatty(STDIN_FILENO) != 1 || line("The same again: ") == password else {
-            throw .usage("The two passwords are not the same.")
+        guard isatty(STDIN_FILENO) != 1 || line("Repeat the password: ") == password else {
+            throw .usage("The two passwords differ.")
         }
         return password
     }

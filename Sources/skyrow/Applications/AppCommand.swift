@@ -10,11 +10,11 @@ import SkyrowSystem
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",
-        abstract: "Make, show, change and delete the applications of a service.",
+        abstract: "Create, show, change and delete the applications of a service.",
         discussion: """
-            A service has the application app, whose keys and settings are the service's own, and any number of others in \
-            PostgreSQL schemas of their own. A running service takes changes at once. Other commands work on an application \
-            with --application.
+            A service has the application app, which uses the service's keys and settings, and any number of others in separate \
+            PostgreSQL schemas. A running service applies changes immediately. Other commands work on an application with \
+            --application.
             """,
         subcommands: [
             AppCreateCommand.self, AppListCommand.self, AppShowCommand.self, AppDeleteCommand.self,
@@ -28,32 +28,32 @@ struct AppCommand: AsyncParsableCommand {
 struct AppCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make an application with its schema and its keys, which are shown this once.",
-        discussion: "Its schema is frozen unless --development lets clients make types and fields."
+        abstract: "Create an application with its schema and its keys, which are shown only once.",
+        discussion: "Its schema is frozen unless --development lets clients create types and fields."
     )
 
     @OptionGroup var options: RegistryOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "Its name: lower-case letters, digits and underscores.")
+    @Argument(help: "The name: lower-case letters, digits and underscores.")
     var name: String
 
     @Option(
         name: .customLong("in-schema"),
-        help: ArgumentHelp("The PostgreSQL schema; by default its name.", valueName: "name")
+        help: ArgumentHelp("The PostgreSQL schema; by default the name of the application.", valueName: "name")
     )
     var schema: String?
 
-    @Flag(help: "Take a schema that holds records already, such as one that was restored.")
+    @Flag(help: "Use a schema that already contains records, such as a restored one.")
     var existing = false
 
     @Option(
         name: .customLong("host-name"),
-        help: ArgumentHelp("A host name by which requests find it; may be repeated.", valueName: "name")
+        help: ArgumentHelp("A host name of the application for requests; may be repeated.", valueName: "name")
     )
     var hosts: [String] = []
 
-    @Flag(name: .customLong("development"), help: "Let types and fields appear when they are first saved.")
+    @Flag(name: .customLong("development"), help: "Create types and fields when they are first saved.")
     var isDevelopment = false
 
     func run() async throws {
@@ -99,7 +99,7 @@ struct AppCreateCommand: AsyncParsableCommand {
                 }
             )
         }
-        print("The application \(name) is in the schema \(schema.name). Its keys are shown this once:")
+        print("The application \(name) is in the schema \(schema.name). Its keys are shown only once:")
         print(textTable(keys.map { ["  \($0.key.kind.rawValue) key", $0.text] }))
     }
 }
@@ -110,17 +110,17 @@ struct AppDeleteCommand: AsyncParsableCommand {
         commandName: "delete",
         abstract: "Delete an application with its keys and host names.",
         discussion: """
-            Its schema stays, and `skyrow app create --existing` makes an application of it again; --drop-schema deletes it \
-            with all of its records and accounts, table after table: a deletion that is interrupted is to be repeated.
+            Its schema is kept, and `skyrow app create --existing` makes it an application again. --drop-schema deletes it \
+            with all of its records and accounts, one table at a time: repeat the command if it is interrupted.
             """
     )
 
     @OptionGroup var application: ChangedApplication
 
-    @Flag(name: .customLong("drop-schema"), help: "Delete its records and accounts, too.")
+    @Flag(name: .customLong("drop-schema"), help: "Also delete its records and accounts.")
     var dropsSchema = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     func run() async throws {
@@ -129,7 +129,7 @@ struct AppDeleteCommand: AsyncParsableCommand {
                 let name = try applicationName(application.name)
                 let question =
                     dropsSchema
-                    ? "Delete the application \(name) with all of its records and accounts?"
+                    ? "Delete the application \(name) and all of its records and accounts?"
                     : "Delete the application \(name) and its keys?"
                 try Confirmation.require(question)
             }
@@ -162,7 +162,7 @@ struct AppDisableCommand: AsyncParsableCommand {
 struct AppEnableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enable",
-        abstract: "Serve an application again that was disabled."
+        abstract: "Enable a disabled application."
     )
 
     @OptionGroup var application: ChangedApplication

@@ -31,13 +31,13 @@ enum KeyKind: String, ExpressibleByArgument, CaseIterable {
 struct AppKeyAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Make a further key, which is shown this once."
+        abstract: "Create an additional key, which is shown only once."
     )
 
     @OptionGroup var application: ChangedApplication
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "api lets clients in, master passes every rule.")
+    @Option(help: "api admits clients, master bypasses every rule.")
     var kind = KeyKind.api
 
     func run() async throws {
@@ -49,9 +49,9 @@ struct AppKeyAddCommand: AsyncParsableCommand {
 struct AppKeyRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Make a new key, and let the others of its kind end after some time.",
+        abstract: "Create a new key, and expire the others of its kind after some time.",
         discussion: """
-            The key that the service itself was given (--api-key-file and its like) is no key of the database: it ends when \
+            A key from the settings of the service (such as --api-key-file) is not stored in the database: it is valid until \
             that setting is changed.
             """
     )
@@ -59,7 +59,7 @@ struct AppKeyRotateCommand: AsyncParsableCommand {
     @OptionGroup var application: ChangedApplication
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "api lets clients in, master passes every rule.")
+    @Option(help: "api admits clients, master bypasses every rule.")
     var kind = KeyKind.api
 
     @Option(help: ArgumentHelp("How long the old keys are still accepted, from 0s to 365d.", valueName: "duration"))
@@ -79,12 +79,12 @@ struct AppKeyRotateCommand: AsyncParsableCommand {
 struct AppKeyRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove a key, which is refused from then on."
+        abstract: "Remove a key, which is then refused."
     )
 
     @OptionGroup var application: ChangedApplication
 
-    @Argument(help: "The first eight characters of the key, as app show prints them, or all of it.")
+    @Argument(help: "The first eight characters of the key, as app show prints them, or the whole key.")
     var key: String
 
     func run() async throws {
@@ -115,7 +115,7 @@ struct AppHostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host",
         abstract: "Add and remove host names of an application.",
-        discussion: "A request without a key is for the application whose host name it was sent to.",
+        discussion: "A request without a key goes to the application with the host name that it was sent to.",
         subcommands: [AppHostAddCommand.self, AppHostRemoveCommand.self]
     )
 }

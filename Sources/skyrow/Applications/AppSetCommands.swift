@@ -8,10 +8,10 @@ import SkyrowSystem
 struct AppSetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Give an application a value of a setting that is its own.",
+        abstract: "Set a setting for one application.",
         discussion: """
-            It wins over the value that the service has, and the application's section of the settings file wins over it; \
-            skyrow config --application shows what holds.
+            It overrides the service's value, and the application's section of the settings file overrides it; \
+            skyrow config --application shows the effective value.
             """
     )
 
@@ -20,7 +20,7 @@ struct AppSetCommand: AsyncParsableCommand {
     @Argument(help: "The name of the setting, such as login-keys.")
     var setting: String
 
-    @Argument(help: "Its value, as on the command line of serve.")
+    @Argument(help: "The value, as on the command line of serve.")
     var value: String
 
     func run() async throws {
@@ -42,7 +42,7 @@ struct AppSetCommand: AsyncParsableCommand {
 struct AppUnsetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unset",
-        abstract: "Let an application have the service's value of a setting again."
+        abstract: "Reset a setting of an application to the service's value."
     )
 
     @OptionGroup var application: ChangedApplication
@@ -74,7 +74,7 @@ private func ownSetting(_ name: String) throws(ToolError) -> any AnySetting {
     let settings = SettingsTable.groups.flatMap { $0.settings }.filter(\.row.isOfApplications)
     guard let setting = settings.first(where: { $0.row.name == name }) else {
         let names = settings.map(\.row.name).joined(separator: ", ")
-        throw .usage("'\(name)' is no setting of an application; these are: \(names).")
+        throw .usage("'\(name)' is not a setting of an application; these are: \(names).")
     }
     return setting
 }

@@ -13,49 +13,49 @@ struct AuditCommand: AsyncParsableCommand {
         commandName: "audit",
         abstract: "Show what happened to accounts and keys.",
         discussion: """
-            The newest events that are asked for, the oldest of them first. With --json each is an object on a line of its own.
+            Shows the newest matching events, the oldest of them first. With --json each event is an object on a separate line.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
 
-    @Flag(name: .customLong("json"), help: "Print each event as a JSON object on a line of its own.")
+    @Flag(name: .customLong("json"), help: "Print each event as a JSON object on a separate line.")
     var isJSON = false
 
-    @Option(help: ArgumentHelp("Of an account, by its id, username or mail address.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only events of an account, given by its id, username or mail address.", valueName: "name"))
     var user: String?
 
-    @Option(help: ArgumentHelp("Of a key, by its id.", valueName: "id"))
+    @Option(help: ArgumentHelp("Only events of a key, given by its id.", valueName: "id"))
     var key: String?
 
     @Option(
         name: .customLong("event"),
-        help: ArgumentHelp("Of a kind, such as login or key.revoke; may be repeated.", valueName: "event")
+        help: ArgumentHelp("Only events of a kind, such as login or key.revoke; may be repeated.", valueName: "event")
     )
     var events: [String] = []
 
-    @Option(help: ArgumentHelp("From then on: a time such as 2030-01-31T12:00:00Z, or 24h ago.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only events since a time such as 2030-01-31T12:00:00Z, or 24h ago.", valueName: "time"))
     var since: String?
 
-    @Option(help: ArgumentHelp("Before then, in the same form.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only events before a time, in the same format.", valueName: "time"))
     var until: String?
 
-    @Flag(help: "Only what was refused.")
+    @Flag(help: "Only refused attempts.")
     var refusals = false
 
-    @Option(help: ArgumentHelp("How many at most; default 100.", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of events (default: 100).", valueName: "count"))
     var limit = 100
 
     func validate() throws {
         guard (1...AuditFilter.maximumLimit).contains(limit) else {
-            throw ValidationError("--limit is a number from 1 to \(AuditFilter.maximumLimit).")
+            throw ValidationError("--limit must be a number from 1 to \(AuditFilter.maximumLimit).")
         }
         if let key, KeyID(key) == nil {
-            throw ValidationError("--key is the id of a key, as 'skyrow key list' shows it.")
+            throw ValidationError("--key must be the id of a key, as 'skyrow key list' shows it.")
         }
         let known = Set(AuditEvent.Kind.allCases.map(\.rawValue))
         for event in events where !known.contains(event) {
-            throw ValidationError("--event is one of \(known.sorted().joined(separator: ", ")).")
+            throw ValidationError("--event must be one of \(known.sorted().joined(separator: ", ")).")
         }
     }
 
@@ -81,7 +81,7 @@ struct AuditCommand: AsyncParsableCommand {
                     for event in events { print(event.json) }
                     return
                 }
-                guard !events.isEmpty else { return print("There are no such events.") }
+                guard !events.isEmpty else { return print("No events match.") }
                 let rows = events.map { event in
                     [
                         event.time.rfc3339, event.event, event.outcome, event.userID?.rawValue ?? "-",

@@ -8,12 +8,12 @@ import SkyrowSystem
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Write everything the application has to one archive, as it is at one moment.",
+        abstract: "Write all data of the application to one archive, as of one moment.",
         discussion: """
-            The archive has every table with its rows, indexes and comments: records, accounts with hashed passwords, roles, \
-            deletions. It is readable by its owner alone, and nobody else should get it. The service may run meanwhile. \
-            `skyrow restore` puts it back. Sessions, one-time codes, mails that wait, and tables that refer to them are left out, \
-            unless --with-sessions keeps them. The API key and the master key are not in it.
+            The archive contains every table with its rows, indexes and comments: records, accounts with hashed passwords, \
+            roles, deletions. Only its owner can read it; do not give it to others. The service may run meanwhile. `skyrow \
+            restore` restores it. Sessions, one-time codes, waiting mails, and tables that refer to them are left out, unless \
+            --with-sessions includes them. The archive does not contain the API key and the master key.
             """
     )
 
@@ -22,10 +22,10 @@ struct BackupCommand: AsyncParsableCommand {
     @Argument(help: "The archive to write.")
     var file: String
 
-    @Flag(help: "Keep the access tokens that hold, so that users stay logged in after a restore.")
+    @Flag(help: "Include valid access tokens, so that users stay logged in after a restore.")
     var withSessions = false
 
-    @Flag(help: "Replace an archive that is there.")
+    @Flag(help: "Replace an existing archive.")
     var overwrite = false
 
     @OptionGroup var output: OutputOptions

@@ -38,7 +38,7 @@ enum Confirmation {
     /// Asks, and throws ``ToolError`` if the user declines or there is no terminal.
     static func require(_ question: String) throws(ToolError) {
         guard let isMeant = ask(question) else {
-            throw .usage("Nothing was changed: there is no terminal to ask on. Add --yes.")
+            throw .usage("Nothing was changed: confirmation needs a terminal. Add --yes.")
         }
         guard isMeant else { throw .failure("Nothing was changed.") }
     }

@@ -8,11 +8,11 @@ import SkyrowSystem
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Show the settings that hold, and where each comes from.",
+        abstract: "Show the effective settings, and where each comes from.",
         discussion: """
-            It takes the flags of serve and reads the same environment and settings file, so it also says whether serve \
-            would accept them. Secrets are not shown. With --application it shows what holds for that application: its \
-            section of the settings file wins over its table in the database, and that over what the service has.
+            It takes the flags of serve and reads the same environment and settings file, so it also checks whether serve \
+            would accept them. Secrets are not shown. With --application it shows the settings of that application: its \
+            section of the settings file overrides its table in the database, which overrides the service's settings.
             """
     )
 

@@ -12,12 +12,13 @@ import SkyrowSystem
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for what is wrong with the service's database and machine, and say what to do.",
+        abstract: "Check the service's database and machine for problems, and suggest fixes.",
         discussion: """
-            Nothing is changed: PostgreSQL is asked in sessions that can only read. The mail server and the providers of the settings are asked, too. Every record table is read once, unless \
-            --quick leaves that out. A check is skipped where there is nothing for it to look at. What is to be pasted is SQL for 'skyrow psql', or a shell's command where it begins with $.
+            Nothing is changed: PostgreSQL is queried in read-only sessions. The mail server and the providers in the settings \
+            are contacted, too. Every record table is read once, unless --quick is given. A check is skipped if it does not \
+            apply. The suggested commands are SQL for 'skyrow psql', or shell commands if they begin with $.
 
-            The exit status is 0 when all is well, 1 with warnings, 2 with errors, a database that cannot be reached among them.
+            The exit status is 0 without findings, 1 with warnings, and 2 with errors, such as an unreachable database.
             """
     )
 
@@ -29,7 +30,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long one statement of a check may take, so that it does not hold up the service: 10s, 5m.",
+            "The time limit of each statement, so that a check does not slow down the service, such as 10s or 5m.",
             valueName: "time"
         )
     )
@@ -37,7 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("check"),
-        help: ArgumentHelp("Make this check and no other; may be repeated.", valueName: "name"),
+        help: ArgumentHelp("Run only this check; may be repeated.", valueName: "name"),
         completion: .list(DoctorCommand.checks.map(\.name))
     )
     var names: [String] = []
@@ -63,7 +64,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private func chosen() throws(ToolError) -> [DoctorCheck] {
         let known = DoctorCommand.checks.map(\.name)
         for name in names where !known.contains(name) {
-            throw .usage("There is no check '\(name)'; there are: \(known.joined(separator: ", ")).")
+            throw .usage("There is no check '\(name)'; the checks are \(known.joined(separator: ", ")).")
         }
         return DoctorCommand.checks.filter { names.isEmpty || names.contains($0.name) }
     }
@@ -121,8 +122,8 @@ struct DoctorCommand: AsyncParsableCommand {
         let finding = DoctorFinding(
             .error,
             "\(error)",
-            meaning: "The service cannot work either, and the checks of the database could not be made.",
-            remedy: "See whether PostgreSQL runs, and whether --data-directory or --database-url name the right one."
+            meaning: "The service cannot work either, and the database checks could not run.",
+            remedy: "Check whether PostgreSQL is running, and whether --data-directory or --database-url is correct."
         )
         return DoctorDiagnosis(check: "database", title: "The database", findings: [finding])
     }

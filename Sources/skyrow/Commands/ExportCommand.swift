@@ -10,17 +10,17 @@ import SkyrowSystem
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write records as CSV, JSON or NDJSON, as they are at one moment.",
+        abstract: "Write records as CSV, JSON or NDJSON, as of one moment.",
         discussion: """
-            One type goes to standard output or a file; several, or all of them when none is named, go into a directory, a \
-            file a type and export.json, which tells the types of the fields. All databases are exported, private ones \
-            too, with owners, access lists and times. `skyrow import` takes such a directory or file back.
+            One type is written to standard output or a file. Several types, or all if none is named, are written into a \
+            directory, with one file per type and export.json for the types of the fields. All databases are exported, including \
+            private ones, with owners, access lists and timestamps. `skyrow import` imports such a directory or file.
 
                 skyrow export --output backup/
                 skyrow export --type movie > movie.csv
                 skyrow export --type movie --format ndjson | jq .title
 
-            Files are readable by their owner alone. Passwords are not exported; `skyrow backup` keeps everything.
+            Only the owner of the files can read them. Passwords are not exported; `skyrow backup` includes everything.
             """
     )
 
@@ -29,21 +29,21 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .customLong("type"), help: ArgumentHelp("A record type; may be repeated.", valueName: "name"))
     var types: [String] = []
 
-    @Option(help: ArgumentHelp("csv, json or ndjson; otherwise the file's name tells, or csv.", valueName: "format"))
+    @Option(help: ArgumentHelp("csv, json or ndjson; by default according to the file's name, or csv.", valueName: "format"))
     var format: String?
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("A file, compressed if it ends with .gz, or a directory.", valueName: "path")
+        help: ArgumentHelp("A file, compressed if its name ends with .gz, or a directory.", valueName: "path")
     )
     var output: String?
 
-    @Flag(help: "Replace files that are there.")
+    @Flag(help: "Replace existing files.")
     var overwrite = false
 
     @Flag(
         name: .customLong("for-spreadsheets"),
-        help: "Put an apostrophe before texts of a CSV file that a spreadsheet takes for formulas."
+        help: "Put an apostrophe before text in a CSV file that a spreadsheet would treat as a formula."
     )
     var isForSpreadsheets = false
 

@@ -11,48 +11,48 @@ import SkyrowSystem
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import records from a CSV, JSON or NDJSON file, or what was exported.",
+        abstract: "Import records from a CSV, JSON or NDJSON file, or from an export.",
         discussion: """
-            The file may be gzip's. Types are inferred from all values and shown before anything is written; fields that \
-            exist keep their types. The records are public and have no owner. Either all of them are imported or none.
+            The file may be compressed with gzip. Types are inferred from all values and shown before anything is written; \
+            existing fields keep their types. The records are public and have no owner. Either all records are imported or none.
 
-            What `skyrow export` wrote keeps ids, databases, owners, access lists and times: a directory always, a file, \
-            which is known by its column _database, with --keep-owners. Without that flag a file with a column _database, \
-            _owner or _access is refused, since it decides who may read and write the records. A directory has the \
-            types of all fields as well. Accounts of imported users have no password.
+            An export of `skyrow export` keeps ids, databases, owners, access lists and timestamps: a directory always, a file \
+            with a column _database only with --keep-owners. Without that flag a file with a column _database, _owner or _access \
+            is refused, since it sets who may read and write the records. A directory also contains the types of all fields. \
+            Accounts of imported users have no password.
 
-            CSV: the first line names the fields; other characters than letters, digits and underscores become \
-            underscores. A column _id holds the ids, other names that begin with an underscore are left out. Nothing \
-            between two delimiters is no value, "" is an empty text. Dates are ISO 8601, in UTC unless they say otherwise. A \
-            location is POINT(longitude latitude), a geometry is GeoJSON.
+            CSV: the first line names the fields; characters other than letters, digits and underscores become \
+            underscores. A column _id contains the ids; other columns with a name that begins with an underscore are left out. \
+            Nothing between two delimiters means no value, "" is empty text. Dates are ISO 8601, in UTC unless they have another \
+            offset. A location is POINT(longitude latitude), a geometry is GeoJSON.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The file, or a directory that was exported.")
+    @Argument(help: "The file, or an exported directory.")
     var file: String
 
-    @Option(help: ArgumentHelp("The record type to import to; it is created if need be.", valueName: "name"))
+    @Option(help: ArgumentHelp("The record type to import to; it is created if it does not exist.", valueName: "name"))
     var type: String?
 
-    @Option(help: ArgumentHelp("csv, json or ndjson; by default the file's name tells.", valueName: "format"))
+    @Option(help: ArgumentHelp("csv, json or ndjson; by default according to the file's name.", valueName: "format"))
     var format: String?
 
     @Option(
         name: .customLong("id-column"),
-        help: ArgumentHelp("The column with the records' ids; without one they get new ids.", valueName: "name")
+        help: ArgumentHelp("The column with the records' ids; without it they get new ids.", valueName: "name")
     )
     var idColumn: String?
 
-    @Option(help: ArgumentHelp("What stands between the fields of a CSV file; default ','.", valueName: "character"))
+    @Option(help: ArgumentHelp("The delimiter of the fields of a CSV file (default: ',').", valueName: "character"))
     var delimiter: String?
 
     @Option(
         name: .customLong("null"),
         help: ArgumentHelp(
-            "A text of a CSV file that means 'no value', such as NA; may be repeated.",
+            "A text in a CSV file that means 'no value', such as NA; may be repeated.",
             valueName: "text"
         )
     )
@@ -60,20 +60,20 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("keep-owners"),
-        help: "Take databases, owners and access lists from a file that skyrow exported."
+        help: "Import databases, owners and access lists from a file that skyrow exported."
     )
     var keepsOwners = false
 
-    @Flag(name: .customLong("continue-on-error"), help: "Leave out what cannot be imported and import the rest.")
+    @Flag(name: .customLong("continue-on-error"), help: "Skip records that cannot be imported, and import the others.")
     var continuesOnError = false
 
-    @Flag(name: .customLong("dry-run"), help: "Show the table and what is wrong with the file, and write nothing.")
+    @Flag(name: .customLong("dry-run"), help: "Show the table and the errors of the file, and write nothing.")
     var isDryRun = false
 
     func run() async throws {
         try await reportingErrors {
             if isDirectory(file) { return try await importDirectory() }
-            guard let type else { throw ToolError.usage("Give --type with the record type to import to.") }
+            guard let type else { throw ToolError.usage("Specify the record type to import to with --type.") }
             let settings = try ImportSettings(
                 path: file,
                 type: type,
@@ -105,7 +105,7 @@ struct ImportCommand: AsyncParsableCommand {
             ("--null", !nullTexts.isEmpty), ("--keep-owners", keepsOwners), ("--continue-on-error", continuesOnError),
         ]
         if let other = others.first(where: \.isGiven) {
-            throw .usage("\(other.flag) is for a file, and \(file) is a directory that was exported.")
+            throw .usage("\(other.flag) is for a file, and \(file) is an exported directory.")
         }
         let run = try DirectoryImport(directory: file, type: type, isDryRun: isDryRun, progress: Progress.maker)
         let database = try await options.loader.loadForApplication()
@@ -156,6 +156,6 @@ private func show(_ run: DirectoryImport) {
 }
 
 private func sentence(_ summary: RunSummary) -> String {
-    guard !summary.isDryRun else { return "Nothing was imported, as --dry-run asks." }
+    guard !summary.isDryRun else { return "Nothing was imported, because of --dry-run." }
     return "\(decimal(summary.rows)) records imported in \(summary.elapsed.inTenths), \(summary.rate) a second"
 }

@@ -12,7 +12,7 @@ import SkyrowWire
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Make, show, rotate and revoke keys with scopes, and seal secrets of users with another one.",
+        abstract: "Create, show, rotate and revoke keys with scopes, and reseal secrets of users.",
         subcommands: [
             KeyCreateCommand.self, KeyListCommand.self, KeyRotateCommand.self, KeyRevokeCommand.self,
             KeyResealCommand.self,
@@ -37,32 +37,33 @@ enum ScopedKeyKind: String, ExpressibleByArgument, CaseIterable {
 struct KeyCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a key, which is shown this once.",
+        abstract: "Create a key, which is shown only once.",
         discussion: """
-            Without a scope it does all that is open to its kind. A scope is read, read_private, write, signup, type:<type>, type:<type>:read \
-            or action:<name of an action>. Every running service of the application takes the key within a second.
+            Without a scope the key allows everything that its kind may do. A scope is read, read_private, write, signup, \
+            type:<type>, type:<type>:read or action:<name of an action>. Every running service of the application accepts the \
+            key within a second.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "What the key is for.")
+    @Option(help: "The purpose of the key.")
     var name: String
 
-    @Option(help: "client lets clients in, server passes the rules of records within its scopes.")
+    @Option(help: "client admits clients, server bypasses access rules within its scopes.")
     var kind = ScopedKeyKind.client
 
-    @Option(name: .customLong("scope"), help: ArgumentHelp("What it may do; may be repeated.", valueName: "scope"))
+    @Option(name: .customLong("scope"), help: ArgumentHelp("A scope of the key; may be repeated.", valueName: "scope"))
     var scopes: [String] = []
 
     @Option(
         name: .customLong("network"),
-        help: ArgumentHelp("From where it counts, as 10.0.0.0/8; may be repeated.", valueName: "range")
+        help: ArgumentHelp("A network from which the key is accepted, such as 10.0.0.0/8; may be repeated.", valueName: "range")
     )
     var networks: [String] = []
 
-    @Option(help: ArgumentHelp("After how long it ends, as 90d; without it, never.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The lifetime of the key, such as 90d; without it the key never expires.", valueName: "duration"))
     var expiresIn: String?
 
     func request() throws(ToolError) -> KeyCreateRequest {
@@ -112,7 +113,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
 struct KeyListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show the keys, without their texts."
+        abstract: "Show the keys, without their secrets."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -141,8 +142,8 @@ struct KeyListCommand: AsyncParsableCommand {
 struct KeyRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Give a key another text, which is shown this once.",
-        discussion: "The text so far is still accepted for a while, and the one before it no longer."
+        abstract: "Give a key a new secret, which is shown only once.",
+        discussion: "The current secret is still accepted for a while, the previous one is not."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -151,7 +152,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
     @Argument(help: "The id of the key.")
     var id: String
 
-    @Option(help: ArgumentHelp("How long the text so far is still accepted, from 0s to 365d.", valueName: "duration"))
+    @Option(help: ArgumentHelp("How long the current secret is still accepted, from 0s to 365d.", valueName: "duration"))
     var overlap = "7d"
 
     func run() async throws {
@@ -176,7 +177,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
 struct KeyRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "End a key.",
+        abstract: "Revoke a key.",
         discussion: "Every running service of the application refuses it within a second."
     )
 

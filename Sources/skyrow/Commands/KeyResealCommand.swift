@@ -12,16 +12,16 @@ struct KeyResealCommand: AsyncParsableCommand {
         commandName: "reseal",
         abstract: "Seal the secrets of users with the first key of secrets-key.",
         discussion: """
-            Tokens of providers and secrets of second factors that another key has sealed are sealed anew, a batch at a time; a run that was \
-            interrupted goes on when it is repeated. The former key has to be in the file until it has ended. The exit status is 1 \
-            when there are values that no key opens; they are left as they are.
+            Tokens of providers and secrets of second factors that are sealed with another key are sealed again, in batches. \
+            Repeat the command to resume an interrupted run. Keep the old key in the file until the command has finished. The \
+            exit status is 1 if there are values that no key can open; these are not changed.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("How many rows a statement changes.", valueName: "rows"))
+    @Option(help: ArgumentHelp("The number of rows that one statement changes.", valueName: "rows"))
     var batch = 500
 
     func run() async throws {

@@ -22,7 +22,7 @@ struct ManualCommand: AsyncParsableCommand {
                     separator: "/"
                 )
                 guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
-                    throw ToolError.system("Cannot make \(folder)")
+                    throw ToolError.system("Cannot create \(folder)")
                 }
                 let file = try FileDescriptor(opening: target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o644)
                 try file.write(text.utf8)

@@ -12,14 +12,14 @@ import SkyrowWire
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Bring the database up to date; serve does so too when it starts."
+        abstract: "Migrate the database to this version; serve also does this when it starts."
     )
 
     @OptionGroup var options: DatabaseOptions
 
     @OptionGroup var output: OutputOptions
 
-    @Flag(name: .customLong("dry-run"), help: "Tell what would be done and do nothing.")
+    @Flag(name: .customLong("dry-run"), help: "Show the pending steps, and change nothing.")
     var isDryRun = false
 
     func run() async throws {

@@ -12,10 +12,10 @@ import SkyrowWire
 struct PoliciesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policies",
-        abstract: "Let roles of PostgreSQL work with the records of a user, by SQL.",
+        abstract: "Let PostgreSQL roles work with the records of a user through SQL.",
         discussion: """
-            Row-level security is made of the rules of record types: a role sees and changes by SQL what its user does by the \
-            service. The chapter "Access by SQL" of Operations.md has an example and the limits.
+            The access rules of record types become row-level security: a role sees and changes through SQL what its user can \
+            through the service. The chapter "Access by SQL" of Operations.md has an example and the limits.
             """,
         subcommands: [PoliciesApplyCommand.self, PoliciesCheckCommand.self, PoliciesDropCommand.self]
     )
@@ -25,11 +25,11 @@ struct PoliciesCommand: AsyncParsableCommand {
 struct PoliciesApplyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Make policies, views and rights as the rules say.",
+        abstract: "Create policies, views and rights according to the rules.",
         discussion: """
-            A type that is made anew is closed to roles until all are made; where they are many, some are made at a time, and what is \
-            interrupted goes on when it is repeated. Without --login it is made anew for the roles that there are, as after a change of \
-            rules or fields. A role must exist, and must have no rights that pass policies.
+            A type whose policies are replaced is closed to roles until all are created; many types are processed in batches. \
+            Repeat the command to resume an interrupted run. Without --login the policies are updated for the existing roles, as \
+            after a change of rules or fields. A role must exist, and must not have rights that bypass policies.
             """
     )
 
@@ -39,7 +39,7 @@ struct PoliciesApplyCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("login"),
         help: ArgumentHelp(
-            "A role of PostgreSQL, and the user whom it stands for, by id, username or mail address; may be repeated.",
+            "A PostgreSQL role and the user that it represents, by id, username or mail address; may be repeated.",
             valueName: "role=user"
         )
     )
@@ -65,7 +65,7 @@ struct PoliciesApplyCommand: AsyncParsableCommand {
                 guard output.isJSON else {
                     let types = counted(outcome.types, "type")
                     let roles = outcome.roles.isEmpty ? "no role" : outcome.roles.joined(separator: ", ")
-                    return print("Made policies for \(outcome.changed.count) of \(types), and rights for \(roles).")
+                    return print("Created policies for \(outcome.changed.count) of \(types), and rights for \(roles).")
                 }
                 print(
                     jsonObject { writer in
@@ -88,10 +88,10 @@ struct PoliciesApplyCommand: AsyncParsableCommand {
 struct PoliciesCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Compare what there is with what the rules say.",
+        abstract: "Compare the policies and rights with the rules.",
         discussion: """
-            Nothing is changed. The exit status is 0 when there is no difference, and 1 when there is one, or when they could not \
-            be compared.
+            Nothing is changed. The exit status is 0 if there is no difference, and 1 if there is one or if they could not be \
+            compared.
             """
     )
 
@@ -115,7 +115,7 @@ struct PoliciesCheckCommand: AsyncParsableCommand {
                         }
                     )
                 } else if isSame {
-                    print(isApplied ? "Policies and rights are as the rules say." : "There are no policies.")
+                    print(isApplied ? "Policies and rights match the rules." : "There are no policies.")
                 } else {
                     for difference in differences { print(difference) }
                 }
@@ -129,16 +129,16 @@ struct PoliciesCheckCommand: AsyncParsableCommand {
 struct PoliciesDropCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Take away policies, views and rights, or the rights of some roles.",
+        abstract: "Remove policies, views and rights, or the rights of some roles.",
         discussion:
-            "The roles themselves stay. Roles that have rights of their own are as they were before the policies."
+            "The roles themselves are kept, and so are rights that were granted to them separately."
     )
 
     @OptionGroup var options: DatabaseOptions
 
     @Option(
         name: .customLong("login"),
-        help: ArgumentHelp("A role that is to stand for no user any more; may be repeated.", valueName: "role")
+        help: ArgumentHelp("A role that no longer represents a user; may be repeated.", valueName: "role")
     )
     var roles: [String] = []
 

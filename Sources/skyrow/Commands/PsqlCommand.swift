@@ -10,27 +10,27 @@ struct PsqlCommand: AsyncParsableCommand {
         commandName: "psql",
         abstract: "Open psql on the service's database.",
         discussion: """
-            The tables of the application and those of the schema public are found by their plain names. What is not an \
-            option of skyrow is passed to psql: skyrow psql -c 'SELECT * FROM note'. The embedded PostgreSQL is started \
-            for the session when no service runs on the data directory. The exit status is psql's.
+            The search path contains the tables of the application and those of the schema public. Arguments that are not \
+            options of skyrow are passed to psql: skyrow psql -c 'SELECT * FROM note'. The embedded PostgreSQL is started \
+            for the session if no service is running on the data directory. The exit status is psql's.
 
-            The session has the rights of the service, which owns the database and is no superuser; --administrator is \
-            for what needs one, such as CREATE EXTENSION and ALTER SYSTEM. A superuser should not change tables that come \
-            from an archive of somebody else: their triggers run with the rights of the role that changes them.
+            The session has the rights of the service, which owns the database and is not a superuser. Use --administrator for \
+            statements that need a superuser, such as CREATE EXTENSION and ALTER SYSTEM. A superuser should not change tables \
+            that come from an untrusted archive: their triggers run with the rights of the role that changes them.
 
-            Other tools, such as DBeaver, pgAdmin and Metabase, take the address that --print-url prints. The embedded PostgreSQL \
-            has one while a service runs on it with --embedded-port.
+            Other tools, such as DBeaver, pgAdmin and Metabase, connect to the address that --print-url prints. The embedded \
+            PostgreSQL has one while a service is running on it with --embedded-port.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
 
-    @Flag(name: .customLong("administrator"), help: "Be the superuser of the embedded PostgreSQL.")
+    @Flag(name: .customLong("administrator"), help: "Connect as the superuser of the embedded PostgreSQL.")
     var isAdministrator = false
 
     @Flag(
         name: .customLong("print-url"),
-        help: "Print the address at which any PostgreSQL tool reaches the database, with its password, and end."
+        help: "Print the address of the database for PostgreSQL tools, including the password, and exit."
     )
     var printsURL = false
 
@@ -42,7 +42,7 @@ struct PsqlCommand: AsyncParsableCommand {
             let settings = try await options.loader.loadForApplication()
             if isAdministrator, settings.database.url != nil {
                 throw ToolError.usage(
-                    "--administrator is for the embedded PostgreSQL: name the role in --database-url."
+                    "--administrator is for the embedded PostgreSQL: specify the role in --database-url."
                 )
             }
             if printsURL { return print(try ToolAddress.url(of: settings)) }

@@ -34,7 +34,7 @@ func processEnvironment(connectingTo connection: String) throws(ToolError) -> [S
         return processEnvironment().filter { !$0.key.hasPrefix("SKYROW_") }
             .merging(try PostgresConfiguration.environment(ofConnection: connection)) { $1 }
     } catch {
-        throw .configuration("The database's address is none that PostgreSQL's programs understand.")
+        throw .configuration("The address of the database is not valid for PostgreSQL's programs.")
     }
 }
 

@@ -10,17 +10,17 @@ import SkyrowWire
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Put back what `skyrow backup` wrote, all of it or nothing.",
+        abstract: "Restore an archive of `skyrow backup`, completely or not at all.",
         discussion: """
-            The archive is checked before anything is written. It goes into a database, or a PostgreSQL schema, where there \
-            is nothing yet, or with --replace in the place of what is there. No service may run on it meanwhile. An archive \
-            of an older skyrow is brought up to date. All sessions end, unless --keep-sessions says otherwise.
+            The archive is checked before anything is written. It is restored into an empty database or PostgreSQL schema, or \
+            replaces the existing one with --replace. No service may use it meanwhile. An archive of an older skyrow is \
+            migrated. All sessions end, unless --keep-sessions is given.
 
-            An archive holds SQL, which runs with the rights of the role that restores: in the embedded PostgreSQL the \
-            service's, which may read and change everything in its database, and can neither run commands nor use files of \
-            the machine. A role of --database-url that could is refused, unless --trust-archive says that the archive is \
-            yours. Look at the archive of somebody else with --dry-run first, which lists functions and triggers that \
-            skyrow did not make.
+            An archive contains SQL, which runs with the rights of the role that restores it: in the embedded PostgreSQL those \
+            of the service, which may read and change everything in its database, but cannot run commands or use files of \
+            the machine. A role in --database-url that can is refused, unless --trust-archive confirms that the archive is \
+            yours. Inspect an archive of another person with --dry-run first, which lists functions and triggers that \
+            skyrow did not create.
             """
     )
 
@@ -29,24 +29,24 @@ struct RestoreCommand: AsyncParsableCommand {
     @Argument(help: "The archive.")
     var file: String
 
-    @Flag(help: "Put it in the place of what is there, which is lost.")
+    @Flag(help: "Replace the existing data, which is lost.")
     var replace = false
 
     @Flag(
         name: .customLong("dry-run"),
-        help: "Check that the archive is whole, show what is in it, and run none of its SQL."
+        help: "Check the archive and show its contents, without running its SQL."
     )
     var isDryRun = false
 
     @Flag(
         name: .customLong("trust-archive"),
-        help: "Let SQL of the archive run as a superuser, which --database-url names."
+        help: "Allow the SQL of the archive to run as a superuser in --database-url."
     )
     var trusts = false
 
     @Flag(
         name: .customLong("keep-sessions"),
-        help: "Let the access tokens count that are in an archive with sessions; otherwise all users log in anew."
+        help: "Keep the access tokens in an archive with sessions valid; otherwise all users have to log in again."
     )
     var keepsSessions = false
 
@@ -82,7 +82,7 @@ struct RestoreCommand: AsyncParsableCommand {
         let manifest = archive.manifest
         if output.isJSON { return print(String(decoding: manifest.json.dropLast(), as: UTF8.self)) }
         print(
-            "\(archive.path) is whole: taken \(manifest.time.rfc3339) with skyrow \(manifest.program) and PostgreSQL "
+            "\(archive.path) is complete: created \(manifest.time.rfc3339) with skyrow \(manifest.program) and PostgreSQL "
                 + "\(manifest.postgresVersion), schema version \(manifest.schemaVersion)"
                 + (manifest.hasSessions ? ", with sessions." : ", without sessions.")
         )
@@ -90,10 +90,10 @@ struct RestoreCommand: AsyncParsableCommand {
         if !manifest.leftOut.isEmpty { print("Left out: \(manifest.leftOut.joined(separator: ", ")).") }
         print(
             code.isEmpty
-                ? "All of its functions and triggers are those of skyrow."
-                : "Functions and triggers that skyrow did not make:"
+                ? "All of its functions and triggers were created by skyrow."
+                : "Functions and triggers that skyrow did not create:"
         )
         for code in code { print("\(code.kind.lowercased())  \(code.name)") }
-        print("It was not restored: whether PostgreSQL takes it shows a restore into another database.")
+        print("It was not restored. To test that PostgreSQL accepts it, restore it into another database.")
     }
 }

@@ -10,7 +10,7 @@ import SkyrowWire
 struct RoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "role",
-        abstract: "Make and show roles and what they contain, and change that.",
+        abstract: "Create and show roles, and change their members.",
         subcommands: [
             RoleCreateCommand.self, RoleListCommand.self, RoleMembersCommand.self, RoleAddCommand.self,
             RoleRemoveCommand.self,
@@ -22,23 +22,23 @@ struct RoleCommand: AsyncParsableCommand {
 struct RoleCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a role.",
-        discussion: "Administrators alone may fill it; role:save gives it a list of others who may."
+        abstract: "Create a role.",
+        discussion: "Only administrators may assign it; role:save gives it an access list for others."
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "Its name.")
+    @Argument(help: "The name of the role.")
     var name: String
 
-    @Flag(name: .customLong("administrators"), help: "Make its users administrators.")
+    @Flag(name: .customLong("administrators"), help: "Grant administrator rights to its users.")
     var isAdministrators = false
 
-    @Flag(name: .customLong("default"), help: "Give it to every new account.")
+    @Flag(name: .customLong("default"), help: "Assign it to every new account.")
     var isDefault = false
 
-    @Flag(help: "Take the name of a role that was deleted within 30 days.")
+    @Flag(help: "Allow the name of a role that was deleted within the last 30 days.")
     var force = false
 
     func run() async throws {
@@ -54,7 +54,7 @@ struct RoleCreateCommand: AsyncParsableCommand {
                     try await store.withTransaction { transaction throws(SkyrowError) in
                         let known = try await store.roles.standings(of: [request.name], changing: true, in: transaction)
                         guard known[request.name] == nil else {
-                            throw SkyrowError(.duplicated, "There is a role '\(request.name)' already.")
+                            throw SkyrowError(.duplicated, "The role '\(request.name)' exists already.")
                         }
                         return try await store.roles.save(
                             request,
@@ -64,7 +64,7 @@ struct RoleCreateCommand: AsyncParsableCommand {
                         )
                     }
                 }
-                print(output.isJSON ? json(.roles(MemberPage([role]))) : "Made the role \(role.name).")
+                print(output.isJSON ? json(.roles(MemberPage([role]))) : "Created the role \(role.name).")
             }
         }
     }
@@ -102,7 +102,7 @@ struct RoleListCommand: AsyncParsableCommand {
 struct RoleMembersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "members",
-        abstract: "Show what a role contains itself, roles before users."
+        abstract: "Show the direct members of a role, roles before users."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -148,18 +148,18 @@ struct RoleMemberOptions: ParsableArguments {
 
     @Option(
         name: .customLong("user"),
-        help: ArgumentHelp("An account by its id, username or mail address; may be repeated.", valueName: "name")
+        help: ArgumentHelp("An account, by its id, username or mail address; may be repeated.", valueName: "name")
     )
     var users: [String] = []
 
     @Option(
         name: .customLong("role"),
-        help: ArgumentHelp("A role whose users are to count as users of this one; may be repeated.", valueName: "name")
+        help: ArgumentHelp("A role whose users become users of this role; may be repeated.", valueName: "name")
     )
     var roles: [String] = []
 
     func validate() throws {
-        guard !users.isEmpty || !roles.isEmpty else { throw ValidationError("Give a --user or a --role.") }
+        guard !users.isEmpty || !roles.isEmpty else { throw ValidationError("Specify a --user or a --role.") }
     }
 
     func request(in store: RecordStore) async throws(ToolError) -> RoleChangeRequest {
@@ -173,10 +173,10 @@ struct RoleMemberOptions: ParsableArguments {
 struct RoleAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Put users and roles into a role.",
+        abstract: "Add users and roles to a role.",
         discussion: """
-            The users of a role that is put into another one count as users of that. Every running service of the application \
-            applies it within a second.
+            The users of a role that is added to another role are also users of that role. Every running service of the \
+            application applies the change within a second.
             """
     )
 
@@ -201,8 +201,8 @@ struct RoleAddCommand: AsyncParsableCommand {
 struct RoleRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Take users and roles out of a role.",
-        discussion: "Every running service of the application applies it within a second."
+        abstract: "Remove users and roles from a role.",
+        discussion: "Every running service of the application applies the change within a second."
     )
 
     @OptionGroup var options: DatabaseOptions

@@ -12,11 +12,11 @@ import SkyrowWire
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
-        abstract: "Keep the record types as a file: show them, compare, and make the database as the file says.",
+        abstract: "Manage the record types in a file: show, compare and apply it.",
         discussion: """
-            The file is JSON in the form of schema:fetch, with indexes, defaults, comments and renames besides. It says \
-            everything: what it does not have, the database is not to have. The chapter "Schema as code" of Operations.md \
-            has the whole form.
+            The file is JSON in the format of schema:fetch, with indexes, defaults, comments and renames in addition. It is \
+            complete: what is not in the file is removed from the database. The chapter "Schema as code" of Operations.md \
+            describes the format.
             """,
         subcommands: [
             SchemaShowCommand.self, SchemaDiffCommand.self, SchemaApplyCommand.self, SchemaFollowCommand.self,
@@ -29,7 +29,7 @@ struct SchemaCommand: AsyncParsableCommand {
 struct SchemaShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Print the file that says what the database has."
+        abstract: "Print the schema of the database as a file."
     )
 
     @OptionGroup var options: DatabaseOptions
@@ -52,10 +52,10 @@ struct SchemaShowCommand: AsyncParsableCommand {
 struct SchemaDiffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Compare a file with the database, and tell what psql made otherwise than Skyrow does.",
+        abstract: "Compare a file with the database, and report drift, which is what psql created differently from Skyrow.",
         discussion: """
-            Nothing is changed. The exit status is that of diff(1): 0 when file and database are the same, 1 when they \
-            differ, drift included, and above that when they could not be compared: 2, or one of the other statuses below.
+            Nothing is changed. The exit status is that of diff(1): 0 if the file and the database match, 1 if they \
+            differ or there is drift, and higher if they could not be compared: 2, or one of the other statuses below.
             """
     )
 
@@ -87,13 +87,13 @@ struct SchemaDiffCommand: AsyncParsableCommand {
 struct SchemaApplyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Make the database as a file says.",
+        abstract: "Change the database to match a file.",
         discussion: """
-            It shows what it is going to do and asks. Data is deleted only with --allow-data-loss. What psql made otherwise \
-            than Skyrow does is repaired where that takes no decision. Running services go on with the new schema, and their \
-            clients with tables while these are changed: many of them some at a time, and large ones after all else, step by \
-            step. What is interrupted is completed by the same command. Of what cannot be done so nothing is done without \
-            --lock-tables, which makes all or nothing.
+            It shows the changes and asks for confirmation. Data is deleted only with --allow-data-loss. Drift is repaired if \
+            that needs no decision. Running services continue with the new schema, and clients can use the tables while these \
+            are changed: many tables are changed in batches, and large ones at the end, step by step. Repeat the command to \
+            complete an interrupted run. Changes that cannot be made this way need --lock-tables, which makes all changes or \
+            none.
             """
     )
 
@@ -103,19 +103,19 @@ struct SchemaApplyCommand: AsyncParsableCommand {
     @Argument(help: "The schema file; - is standard input.", completion: .file())
     var file: String
 
-    @Flag(name: .customLong("allow-data-loss"), help: "Delete types, fields and values as the file asks.")
+    @Flag(name: .customLong("allow-data-loss"), help: "Delete types, fields and values that are not in the file.")
     var allowsDataLoss = false
 
-    @Flag(name: .customLong("leave-drift"), help: "Leave alone what psql made otherwise.")
+    @Flag(name: .customLong("leave-drift"), help: "Do not repair drift.")
     var leavesDrift = false
 
     @Flag(
         name: .customLong("lock-tables"),
-        help: "Make all or nothing, and keep tables locked as long as it takes; for when the service is not used."
+        help: "Make all changes or none, and lock the tables meanwhile; for when the service is not used."
     )
     var locksTables = false
 
-    @Flag(help: "Do not ask; needed where there is no terminal.")
+    @Flag(help: "Do not ask for confirmation; required without a terminal.")
     var yes = false
 
     func run() async throws {
@@ -144,12 +144,12 @@ struct SchemaApplyCommand: AsyncParsableCommand {
         if !plan.isEmpty {
             guard allowsDataLoss || !report.losesData else {
                 throw .failure(
-                    "Nothing was changed, since data would be lost. If that is meant, add --allow-data-loss."
+                    "Nothing was changed, since data would be lost. If this is intended, add --allow-data-loss."
                 )
             }
             if !yes {
                 guard let isMeant = Confirmation.ask("Change the database?") else {
-                    throw .usage("Nothing was changed: there is no terminal to ask on. Add --yes.")
+                    throw .usage("Nothing was changed: confirmation needs a terminal. Add --yes.")
                 }
                 guard isMeant else { throw .failure("Nothing was changed.") }
             }
@@ -175,11 +175,11 @@ struct SchemaApplyCommand: AsyncParsableCommand {
 struct SchemaFollowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follow",
-        abstract: "Build the index by which the changes of a large type are found.",
+        abstract: "Build the index that finds the changes of a large type.",
         discussion: """
-            changes:fetch and live queries that resume need it for types of more than 10,000 records. It is built while \
-            records are read and written, here or by a running service, and makes each later update somewhat more costly. \
-            "sync": true in the schema file asks for the same.
+            changes:fetch and live queries that resume need it for types of more than 10,000 records. It is built without \
+            blocking reads and writes, here or by a running service, and makes each update slightly slower. "sync": true in the \
+            schema file has the same effect.
             """
     )
 
@@ -201,11 +201,11 @@ struct SchemaFollowCommand: AsyncParsableCommand {
                 }
                 if let failed = indexes.first(where: { $0.state == .failed && $0.isOfFollowedType }) {
                     throw .failure(
-                        "The index could not be built (\(failed.failure?.reason.rawValue ?? "unknown")). Give the command again "
-                            + "when the cause is gone."
+                        "The index could not be built (\(failed.failure?.reason.rawValue ?? "unknown")). Run the command again "
+                            + "after fixing the cause."
                     )
                 }
-                print("\(type) is followed: its changes are found by an index.")
+                print("\(type) is followed: an index finds its changes.")
             }
         }
     }
@@ -215,9 +215,9 @@ struct SchemaFollowCommand: AsyncParsableCommand {
 struct SchemaUnfollowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unfollow",
-        abstract: "Drop the index by which the changes of a type are found.",
+        abstract: "Drop the index that finds the changes of a type.",
         discussion: """
-            Change tokens of the type stay good. While it has more than 10,000 records nothing goes on from them.
+            Change tokens of the type stay valid. While it has more than 10,000 records, clients cannot resume from them.
             """
     )
 
@@ -234,7 +234,7 @@ struct SchemaUnfollowCommand: AsyncParsableCommand {
                 schema throws(ToolError) in
                 try await failingAsTool { () async throws(SkyrowError) in try await store.unfollow(type) }
                 try await settleIndexes(of: type, in: store)
-                print("\(type) is not followed any more.")
+                print("\(type) is no longer followed.")
             }
         }
     }

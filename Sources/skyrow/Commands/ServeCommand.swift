@@ -9,10 +9,10 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run the service.",
         discussion: """
-            Without --database-url it starts a PostgreSQL of its own, whose files are in the data directory. Each setting \
-            is a flag, a variable of the environment and a key of the settings file; the flag wins over the variable, and \
-            that over the file. Keys come from SKYROW_API_KEY and SKYROW_MASTER_KEY, or from files; without these they are \
-            made at the first start and kept in the data directory.
+            Without --database-url it starts an embedded PostgreSQL with its files in the data directory. Each setting is a \
+            flag, an environment variable and a key of the settings file; the flag overrides the variable, and the variable \
+            overrides the file. Keys come from SKYROW_API_KEY and SKYROW_MASTER_KEY, or from files; without these they are \
+            created at the first start and stored in the data directory.
             """
     )
 

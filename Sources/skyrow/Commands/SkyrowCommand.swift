@@ -6,7 +6,7 @@ import SkyrowModel
 struct SkyrowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "skyrow",
-        abstract: "A record service for applications whose data stays in plain PostgreSQL tables.",
+        abstract: "A record service for applications that keeps its data in plain PostgreSQL tables.",
         version: SkyrowVersion.text,
         subcommands: [
             ServeCommand.self, AppCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,

@@ -19,9 +19,9 @@ extension ToolError {
     private static func listening(_ error: ListenError, _ settings: Settings) -> String {
         let place = "port \(settings.listening.port) of \(settings.listening.host)"
         return switch error.code {
-        case EADDRINUSE: "Another program listens on \(place): end it, or give another --port."
-        case EACCES: "This user may not listen on \(place): give a --port above 1023."
-        case EADDRNOTAVAIL: "This machine does not have the address \(settings.listening.host): give another --host."
+        case EADDRINUSE: "Another program is listening on \(place): stop it, or set another --port."
+        case EACCES: "This user may not listen on \(place): set --port above 1023."
+        case EADDRNOTAVAIL: "This machine does not have the address \(settings.listening.host): set another --host."
         default: "Cannot listen on \(place): \(error)."
         }
     }

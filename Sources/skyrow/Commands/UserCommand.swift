@@ -10,7 +10,7 @@ import SkyrowSystem
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Make, show, invite, disable, enable and delete accounts, and remove second factors.",
+        abstract: "Create, show, invite, disable, enable and delete accounts, and remove second factors.",
         subcommands: [
             UserCreateCommand.self, UserInviteCommand.self, UserListCommand.self, UserShowCommand.self,
             UserDisableCommand.self,
@@ -79,7 +79,7 @@ extension RecordStore {
         guard let account = found.first else { throw .failure("There is no account '\(name)'.") }
         guard found.count == 1 else {
             let ids = found.map(\.id.rawValue).joined(separator: ", ")
-            throw .failure("'\(name)' may be any of these accounts: \(ids). Give an id.")
+            throw .failure("'\(name)' matches several accounts: \(ids). Specify an id.")
         }
         return account
     }

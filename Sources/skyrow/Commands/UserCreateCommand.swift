@@ -10,32 +10,32 @@ import SkyrowSystem
 struct UserCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make an account.",
+        abstract: "Create an account.",
         discussion: """
-            The password is made and printed once, unless --password-stdin says that it comes on standard input. A command \
-            line is no place for one, since everybody on the machine can read it.
+            A password is generated and printed once, unless --password-stdin reads it from standard input. It cannot be given \
+            on the command line, which everybody on the machine can read.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The username, or where accounts have none, what they log in with.")
+    @Argument(help: "The username, or another login key if accounts have no username.")
     var name: String
 
-    @Option(help: ArgumentHelp("A mail address, to log in with as well.", valueName: "address"))
+    @Option(help: ArgumentHelp("A mail address that is also a login key.", valueName: "address"))
     var email: String?
 
     @Option(
         name: .customLong("role"),
-        help: ArgumentHelp("A role to give besides those that every account gets; may be repeated.", valueName: "name")
+        help: ArgumentHelp("A role to assign in addition to the default roles; may be repeated.", valueName: "name")
     )
     var roles: [String] = []
 
     @Flag(name: .customLong("password-stdin"), help: "Read the password from the first line of standard input.")
     var readsPassword = false
 
-    @Flag(help: "Make it also where an account that was deleted within 30 days had the name or the address.")
+    @Flag(help: "Allow the username or address of an account that was deleted within the last 30 days.")
     var force = false
 
     func run() async throws {
@@ -65,10 +65,10 @@ struct UserCreateCommand: AsyncParsableCommand {
                 let made = try await failingAsTool { () async throws(SkyrowError) in
                     try await store.users.accounts(named: id.rawValue)
                 }
-                guard let account = made.first else { throw .failure("The account \(id) was deleted at once.") }
+                guard let account = made.first else { throw .failure("The account \(id) was deleted immediately.") }
                 let shown = given == nil ? password : nil
                 print(output.isJSON ? account.json(password: shown) : account.text(password: shown))
-                if shown != nil, !output.isJSON { print("\nThis is the only time that the password is shown.") }
+                if shown != nil, !output.isJSON { print("\nThe password is shown only once.") }
             }
         }
     }
@@ -78,10 +78,10 @@ struct UserCreateCommand: AsyncParsableCommand {
         var authData = [keys.contains("username") ? "username" : keys.first ?? "username": name]
         guard let email else { return authData }
         guard keys.contains("email") else {
-            throw .usage("Accounts do not log in with a mail address here, but with \(keys.joined(separator: ", ")).")
+            throw .usage("Accounts do not log in with a mail address here, but with: \(keys.joined(separator: ", ")).")
         }
         guard authData.updateValue(email, forKey: "email") == nil else {
-            throw .usage("Accounts log in with a mail address here, so the one that is given first is enough.")
+            throw .usage("Accounts log in with a mail address here: omit --email, and specify the address as the argument.")
         }
         return authData
     }
@@ -96,7 +96,7 @@ struct UserCreateCommand: AsyncParsableCommand {
             guard error.code == .duplicated, case .list(let keys) = error.info["arguments"],
                 case .string(let key) = keys.first, let value = request.authData[key]
             else { throw ToolError(databaseFailure: error) }
-            throw .failure("An account with the \(key) '\(value)' is there already; choose another one.")
+            throw .failure("An account with the \(key) '\(value)' exists already; choose another one.")
         }
     }
 }

@@ -12,24 +12,24 @@ import SkyrowWire
 struct UserDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete an account with what belongs to it.",
+        abstract: "Delete an account and its records.",
         discussion: """
-            The account is disabled first, then its private records are deleted, and of its public ones what the setting \
-            user-deletion says. A command that is interrupted is finished by the running service. No other account gets its login keys for \
-            30 days.
+            The account is disabled first. Then its private records are deleted, and its public ones are handled according to \
+            the setting user-deletion. The running service completes an interrupted command. No other account can get its login \
+            keys for 30 days.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "Its id, username or mail address.")
+    @Argument(help: "The id, username or mail address of the account.")
     var name: String
 
-    @Flag(help: "Set references of other records to the user to null that would keep the account from being deleted.")
+    @Flag(help: "Set references of other records to the user to null if they prevent the deletion.")
     var release = false
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     func run() async throws {
@@ -41,7 +41,7 @@ struct UserDeleteCommand: AsyncParsableCommand {
                 if !yes {
                     let keys = account.loginKeys.sorted { $0.key < $1.key }.map(\.value).joined(separator: ", ")
                     let whom = keys.isEmpty ? id.rawValue : "\(id) (\(keys))"
-                    try Confirmation.require("Delete the account \(whom) with its private records?")
+                    try Confirmation.require("Delete the account \(whom) and its private records?")
                 }
                 // The deletion needs the record types and the delete rules of their references.
                 do {
@@ -73,9 +73,9 @@ extension DeletionReport {
 
     fileprivate func text(of id: UserID) -> String {
         var lines = ["The account \(id) is deleted.", "Records deleted: \(deleted)"]
-        if anonymised > 0 { lines.append("Records without a name now: \(anonymised)") }
-        if transferred > 0 { lines.append("Records of another user now: \(transferred)") }
-        if kept > 0 { lines.append("Records without a name that others keep from being deleted: \(kept)") }
+        if anonymised > 0 { lines.append("Records anonymised: \(anonymised)") }
+        if transferred > 0 { lines.append("Records transferred: \(transferred)") }
+        if kept > 0 { lines.append("Records anonymised because others refer to them: \(kept)") }
         return lines.joined(separator: "\n")
     }
 }

@@ -10,25 +10,25 @@ import SkyrowWire
 struct UserDisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable",
-        abstract: "Let nobody log in to an account, and end its sessions.",
+        abstract: "Disable logins to an account, and end its sessions.",
         discussion: """
-            Every running service of the application bars the account within a second. An account without a password keeps \
-            its sessions for the time when it is enabled again, since nobody could begin another.
+            Every running service of the application refuses the account within a second. An account without a password keeps \
+            its sessions for when it is enabled again, since its user could not log in otherwise.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "Its id, username or mail address.")
+    @Argument(help: "The id, username or mail address of the account.")
     var name: String
 
-    @Option(help: ArgumentHelp("The message that the user gets.", valueName: "text"))
+    @Option(help: ArgumentHelp("The message for the user.", valueName: "text"))
     var message: String?
 
     @Option(
         help: ArgumentHelp(
-            "When the account is enabled by itself, such as 2030-01-31T12:00:00Z; without it, never.",
+            "The time when the account is enabled again, such as 2030-01-31T12:00:00Z; without it, never.",
             valueName: "instant"
         )
     )
@@ -39,7 +39,7 @@ struct UserDisableCommand: AsyncParsableCommand {
             let expiry = try until.map { text throws(ToolError) in try instant(text) }
             if let expiry, expiry <= ServiceClock.system.now() { throw ToolError.usage("--until is in the past.") }
             if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes {
-                throw ToolError.usage("--message is at most \(SetDisabledRequest.maximumMessageBytes) bytes.")
+                throw ToolError.usage("--message must have at most \(SetDisabledRequest.maximumMessageBytes) bytes.")
             }
             try await withAccounts(options) { store throws(ToolError) in
                 let account = try await store.setDisabled(true, name, message: message, until: expiry)
@@ -61,13 +61,13 @@ struct UserDisableCommand: AsyncParsableCommand {
 struct UserEnableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enable",
-        abstract: "Let the user of a disabled account log in again."
+        abstract: "Enable a disabled account."
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "Its id, username or mail address.")
+    @Argument(help: "The id, username or mail address of the account.")
     var name: String
 
     func run() async throws {

@@ -17,17 +17,17 @@ struct UserFactorCommand: AsyncParsableCommand {
 struct UserFactorRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove the second factor of a user who has lost it.",
+        abstract: "Remove the second factor of a user who has lost it, and allow logins without it.",
         discussion: """
-            The user logs in with the password alone then, and the audit log has an event factor.remove. Make sure first who asks \
-            for it. Sessions go on.
+            After that the user logs in with only the password, and the audit log has an event factor.remove. Verify the \
+            identity of the user first. Sessions stay valid.
             """
     )
 
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "Its id, username or mail address.")
+    @Argument(help: "The id, username or mail address of the account.")
     var name: String
 
     func run() async throws {

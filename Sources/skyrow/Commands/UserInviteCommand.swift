@@ -9,10 +9,10 @@ import SkyrowSystem
 struct UserInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite",
-        abstract: "Make an account for the user of an address, who chooses its password.",
+        abstract: "Create an account for a mail address, whose user chooses the password.",
         discussion: """
-            The running service mails a link, which counts for seven days. An address whose user has not chosen a password yet gets \
-            another mail.
+            The running service mails a link, which is valid for seven days. If the user has not chosen a password yet, the \
+            address gets another mail.
             """
     )
 
@@ -24,15 +24,15 @@ struct UserInviteCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("role"),
-        help: ArgumentHelp("A role to give besides those that every account gets; may be repeated.", valueName: "name")
+        help: ArgumentHelp("A role to assign in addition to the default roles; may be repeated.", valueName: "name")
     )
     var roles: [String] = []
 
-    @Option(help: ArgumentHelp("The language of the mail, such as de; English without it.", valueName: "tag"))
+    @Option(help: ArgumentHelp("The language of the mail, such as de (default: English).", valueName: "tag"))
     var language: String?
 
     @Flag(
-        help: "Invite although the settings that this command sees send no mail, since the running service has others."
+        help: "Invite even if the settings of this command do not send mail, since the running service has different ones."
     )
     var force = false
 
@@ -43,8 +43,8 @@ struct UserInviteCommand: AsyncParsableCommand {
             try await withAccountSettings(options, preparing: true) { store, settings throws(ToolError) in
                 guard force || settings.mail.isSent else {
                     throw .failure(
-                        "This service sends no mail: set mail, mail-from and public-url for this command too, or add --force if "
-                            + "the running service has them."
+                        "Mail is not configured: set mail, mail-from and public-url for this command too, or add --force if the "
+                            + "running service has them."
                     )
                 }
                 let account = try await failingAsTool { () async throws(SkyrowError) in
@@ -52,7 +52,7 @@ struct UserInviteCommand: AsyncParsableCommand {
                     let id = try await desk.invite(address, roles: roles, language: language)
                     return try await store.users.accounts(named: id.rawValue).first
                 }
-                guard let account else { throw .failure("The account was deleted at once.") }
+                guard let account else { throw .failure("The account was deleted immediately.") }
                 print(output.isJSON ? account.json() : account.text())
             }
         }

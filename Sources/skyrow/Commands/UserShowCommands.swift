@@ -10,14 +10,14 @@ struct UserListCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("How many at most; default 100.", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of accounts (default: 100).", valueName: "count"))
     var limit = 100
 
-    @Flag(help: "Only those that are disabled now.")
+    @Flag(help: "Only disabled accounts.")
     var disabled = false
 
     func validate() throws {
-        guard (1...100_000).contains(limit) else { throw ValidationError("--limit is a number from 1 to 100000.") }
+        guard (1...100_000).contains(limit) else { throw ValidationError("--limit must be a number from 1 to 100000.") }
     }
 
     func run() async throws {
@@ -43,7 +43,7 @@ struct UserShowCommand: AsyncParsableCommand {
     @OptionGroup var options: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "Its id, username or mail address.")
+    @Argument(help: "The id, username or mail address of the account.")
     var name: String
 
     func run() async throws {

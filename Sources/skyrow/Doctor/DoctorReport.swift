@@ -82,8 +82,8 @@ struct DoctorReport: Sendable {
         let errors = findings.count { $0.severity == .error }
         let warnings = findings.count - errors
         let skipped = lines.count - diagnoses.count
-        let checks = counted(diagnoses.count, "check") + (skipped > 0 ? " made and \(decimal(skipped)) skipped" : "")
-        guard !findings.isEmpty else { return "\(checks), and all is well." }
+        let checks = counted(diagnoses.count, "check") + (skipped > 0 ? " run and \(decimal(skipped)) skipped" : "")
+        guard !findings.isEmpty else { return "\(checks), no findings." }
         let parts = [(errors, "error"), (warnings, "warning")].filter { $0.0 > 0 }.map { counted($0.0, $0.1) }
         return "\(checks): \(parts.joined(separator: ", "))."
     }

@@ -164,7 +164,7 @@ struct HostObservation: Sendable {
         let needed = settings.listening.maximumConnections + settings.pools.connections + 64
         // A service inherits the limits of the process that starts it.
         for (whose, process) in [
-            ("The running service", runningService), ("A service that is started from here", getpid()),
+            ("The running service", runningService), ("A service started from here", getpid()),
         ] {
             guard let process, let limits = HostObservation.openFileLimits(ofProcess: process) else { continue }
             return [

@@ -6,7 +6,7 @@ import SkyrowStore
 extension ImportResult {
     /// `58,788 records imported to movie in 1.9 s, 30,941 a second; 3 left out`
     var sentence: String {
-        guard let imported else { return "Nothing was imported, as --dry-run asks." }
+        guard let imported else { return "Nothing was imported, because of --dry-run." }
         let rate = Int(Double(imported) / max(elapsed.inSeconds, 1e-3))
         return "\(decimal(imported)) records imported to \(plan.type) in \(elapsed.inTenths), "
             + "\(decimal(rate)) a second" + (leftOut > 0 ? "; \(decimal(leftOut)) left out" : "")

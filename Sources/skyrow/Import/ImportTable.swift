@@ -24,10 +24,10 @@ extension ReservedColumn {
         case .database: "the row's database"
         case .owner: "the record's owner"
         case .access: "the record's access list"
-        case .createdAt: "when it was created"
-        case .createdBy: "who created it"
-        case .updatedAt: "when it was changed"
-        case .updatedBy: "who changed it"
+        case .createdAt: "the creation time"
+        case .createdBy: "the creator"
+        case .updatedAt: "the time of the last change"
+        case .updatedBy: "the author of the last change"
         case .revision: "the row's revision"
         }
     }

@@ -29,10 +29,10 @@ struct CommandHelp: Hashable, Sendable {
         do {
             document = try JSONDocument(Array(SkyrowCommand._dumpHelp().utf8))
         } catch {
-            throw .failure("The description of the commands is no JSON. \(error).")
+            throw .failure("The description of the commands is not valid JSON. \(error).")
         }
         let help = document.withRoot { root in root["command"].flatMap { CommandHelp($0, above: []) } }
-        guard let help else { throw .failure("ArgumentParser describes the commands in another form than it did.") }
+        guard let help else { throw .failure("The format in which ArgumentParser describes commands has changed.") }
         return help
     }
 

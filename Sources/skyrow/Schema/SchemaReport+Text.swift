@@ -7,25 +7,25 @@ extension SchemaReport {
     /// Returns the report as text.
     func text(file: String, in schema: SQLIdentifier) -> String {
         let file = SchemaDocument.name(ofFile: file)
-        guard !difference.isEmpty else { return "The database is as \(file) says." }
+        guard !difference.isEmpty else { return "The database matches \(file)." }
         var parts: [String] = []
         if !difference.changes.isEmpty {
             let rows = difference.changes.map { change -> [String] in
                 let loss = loss(of: change).map { ": \($0)" } ?? ""
                 return ["  \(change.change.mark)", change.change.place, change.change.summary + loss]
             }
-            parts.append("What makes the database as \(file) says:\n\n" + textTable(rows))
+            parts.append("Changes to make the database match \(file):\n\n" + textTable(rows))
         }
         if !difference.drift.isEmpty {
-            parts.append("What the database has otherwise than Skyrow makes it:\n\n" + driftText(in: schema))
+            parts.append("Drift of the database from what Skyrow creates:\n\n" + driftText(in: schema))
         }
         if !difference.refusals.isEmpty {
             let lines = difference.refusals.map { "  \($0)" }
-            parts.append("What cannot be done:\n\n" + lines.joined(separator: "\n"))
+            parts.append("Changes that are not possible:\n\n" + lines.joined(separator: "\n"))
         }
         if !obstacles.isEmpty {
             parts.append(
-                "What cannot be done while the service is used:\n\n"
+                "Changes that are not possible while the service is used:\n\n"
                     + obstacles.map { "  \($0)" }.joined(separator: "\n")
             )
         }
@@ -40,7 +40,7 @@ extension SchemaReport {
         case .records: "\(counted(counts.records, "record"))"
         case .values: "\(decimal(counts.lost)) of \(counted(counts.records, "record")) have a value"
         case .misfits:
-            "\(decimal(counts.lost)) of \(counted(counts.records, "record")) have a value that does not fit and is lost"
+            "\(decimal(counts.lost)) of \(counted(counts.records, "record")) have a value that does not fit and would be lost"
         }
     }
 
@@ -62,14 +62,14 @@ extension SchemaReport {
         }
         let repairable = difference.drift.count(where: \.isRepairable)
         let others = difference.drift.count - repairable
-        if repairable > 0 { sentences.append("Drift in \(counted(repairable, "place")) that apply repairs (~).") }
+        if repairable > 0 { sentences.append("Drift in \(counted(repairable, "place")) that apply would repair (~).") }
         if others > 0 {
             sentences.append(
-                "Drift in \(counted(others, "place")) that is yours to repair (!), or to accept by its key in accepted_drift."
+                "Drift in \(counted(others, "place")) to repair by hand (!), or to accept by its key in accepted_drift."
             )
         }
         if !difference.refusals.isEmpty {
-            sentences.append("Nothing can be applied as long as something cannot be done.")
+            sentences.append("Nothing can be applied while some changes are not possible.")
         }
         return sentences.joined(separator: " ")
     }

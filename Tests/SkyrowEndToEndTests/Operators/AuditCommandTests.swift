@@ -55,9 +55,9 @@ import Testing
             let table = try await Tool.run(words: [Tool.path, "audit", "--user", "ann"] + place)
             #expect(table.output.contains("OUTCOME") && table.output.contains("InvalidCredentials"))
             for (words, reason) in [
-                (["--user", "ghost"], "There is no account 'ghost'"), (["--event", "none"], "--event is one of"),
-                (["--key", "7"], "--key is the id of a key"), (["--since", "soon"], "--since must be a time"),
-                (["--limit", "0"], "--limit is a number"),
+                (["--user", "ghost"], "There is no account 'ghost'"), (["--event", "none"], "--event must be one of"),
+                (["--key", "7"], "--key must be the id of a key"), (["--since", "soon"], "--since must be a time"),
+                (["--limit", "0"], "--limit must be a number"),
             ] {
                 let failed = try await Tool.run(words: [Tool.path, "audit"] + words + place)
                 #expect(failed.status != .exited(0), "\(words)")

@@ -82,7 +82,7 @@ import Testing
             )
             let healthy = try await doctor()
             #expect(healthy.status == .exited(0), "\(healthy.output)")
-            #expect(healthy.output.hasSuffix("\(Self.checks.count) checks, and all is well."))
+            #expect(healthy.output.hasSuffix("\(Self.checks.count) checks, no findings."))
             #expect(healthy.errors.isEmpty)
 
             for fault in Self.faults { _ = try await service.psql(fault.statements) }
@@ -142,7 +142,7 @@ import Testing
 
                     skipped  records   Invalid rows of record tables
 
-                    1 check made and 1 skipped: 1 warning.
+                    1 check run and 1 skipped: 1 warning.
                     """
             )
             let all = try Report(try await doctor("--json"))
@@ -150,7 +150,7 @@ import Testing
             #expect(all.checks.filter { $0.state == "skipped" }.map(\.name) == Self.elsewhere)
             let unknown = try await doctor("--check", "nonsense")
             #expect(unknown.status == .exited(64))
-            #expect(unknown.errors.hasPrefix("skyrow: There is no check 'nonsense'; there are: key-files, disk, "))
+            #expect(unknown.errors.hasPrefix("skyrow: There is no check 'nonsense'; the checks are key-files, disk, "))
         }
     }
 

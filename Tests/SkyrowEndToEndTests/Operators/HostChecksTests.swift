@@ -128,9 +128,9 @@ import Testing
 
     @Test(
         arguments: [
-            ([], nil, 0, "1 check made and 1 skipped, and all is well."),
-            ([.warning], .warning, 1, "1 check made and 1 skipped: 1 warning."),
-            ([.warning, .warning, .error], .error, 2, "1 check made and 1 skipped: 1 error, 2 warnings."),
+            ([], nil, 0, "1 check run and 1 skipped, no findings."),
+            ([.warning], .warning, 1, "1 check run and 1 skipped: 1 warning."),
+            ([.warning, .warning, .error], .error, 2, "1 check run and 1 skipped: 1 error, 2 warnings."),
         ] as [([DoctorFinding.Severity], DoctorFinding.Severity?, Int32, String)]
     )
     func theWorstDecides(

@@ -32,7 +32,7 @@ import Testing
             try await database.psql("UPDATE app.\"user\" SET username = 'Ann' WHERE _id = 'ann'")
             let applied = try await run("apply", "--login", "\(role)=ANN")
             #expect(applied.status == .exited(0), "\(applied.errors)")
-            #expect(applied.output == "Made policies for 3 of 3 types, and rights for \(role).")
+            #expect(applied.output == "Created policies for 3 of 3 types, and rights for \(role).")
             let url = database.url.replacingOccurrences(of: "user=postgres", with: "user=\(role)")
             let manual = """
                 SELECT _id, title FROM app.note WHERE title LIKE 'M%';
@@ -44,7 +44,7 @@ import Testing
             let seen = try await database.cluster.psql(manual, url: url)
             #expect(seen == "1|Mine\na|7\nb|\nchanged")
             let same = try await run("check")
-            #expect(same.status == .exited(0) && same.output == "Policies and rights are as the rules say.")
+            #expect(same.status == .exited(0) && same.output == "Policies and rights match the rules.")
             try await database.psql("INSERT INTO app_internal._class_rule VALUES ('note', 'read', '{owner}')")
             let different = try await run("check", "--json")
             #expect(different.status == .exited(1))

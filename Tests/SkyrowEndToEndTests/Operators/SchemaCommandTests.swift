@@ -83,13 +83,13 @@ import Testing
             let path = try bench.file(shown.output)
             let same = try await bench.run("diff", path)
             #expect(same.status == .exited(0))
-            #expect(same.output == "The database is as \(path) says.")
+            #expect(same.output == "The database matches \(path).")
             let applied = try await bench.run("apply", path)
             #expect(applied.status == .exited(0))
             #expect(applied.output.hasSuffix("Nothing to do."))
             let piped = try await bench.run("diff", "-", input: shown.output)
             #expect(piped.status == .exited(0))
-            #expect(piped.output == "The database is as standard input says.")
+            #expect(piped.output == "The database matches standard input.")
         }
     }
 
@@ -122,7 +122,7 @@ import Testing
             // Nobody is there to be asked.
             let unasked = try await bench.run("apply", path)
             #expect(unasked.status == .exited(64))
-            #expect(unasked.errors == "skyrow: Nothing was changed: there is no terminal to ask on. Add --yes.")
+            #expect(unasked.errors == "skyrow: Nothing was changed: confirmation needs a terminal. Add --yes.")
             #expect(try await bench.database.psql(Self.contents) == before)
 
             let applied = try await bench.run("apply", path, "--yes")
@@ -178,7 +178,7 @@ import Testing
             """
             {"name": "title", "type": "string"}, {"name": "stars", "type": "integer"}, {"name": "old", "type": "string"}
             """,
-            "  ~  note.stars  number becomes integer: 1 of 2 records have a value that does not fit and is lost",
+            "  ~  note.stars  number becomes integer: 1 of 2 records have a value that does not fit and would be lost",
             "1|Milk|3\n2|Beer|"
         ),
     ]
@@ -194,7 +194,7 @@ import Testing
             #expect(refused.output.contains(sentence) && refused.output.hasSuffix(", 1 of which loses data."))
             #expect(
                 refused.errors
-                    == "skyrow: Nothing was changed, since data would be lost. If that is meant, add --allow-data-loss."
+                    == "skyrow: Nothing was changed, since data would be lost. If this is intended, add --allow-data-loss."
             )
             #expect(try await bench.database.psql(Self.contents) == before)
 
@@ -300,10 +300,10 @@ import Testing
             """
         try await Self.withBench { bench in
             for (words, status, output, count) in [
-                (["follow", "note"], 0, "note is followed: its changes are found by an index.", "1"),
-                (["follow", "note"], 0, "note is followed: its changes are found by an index.", "1"),
-                (["unfollow", "note"], 0, "note is not followed any more.", "0"),
-                (["unfollow", "note"], 0, "note is not followed any more.", "0"),
+                (["follow", "note"], 0, "note is followed: an index finds its changes.", "1"),
+                (["follow", "note"], 0, "note is followed: an index finds its changes.", "1"),
+                (["unfollow", "note"], 0, "note is no longer followed.", "0"),
+                (["unfollow", "note"], 0, "note is no longer followed.", "0"),
                 (["follow", "memo"], 1, "", "0"),
                 (["unfollow", "memo"], 1, "", "0"),
                 (["follow", "a\"b"], 64, "", "0"),

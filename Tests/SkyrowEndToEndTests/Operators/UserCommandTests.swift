@@ -137,7 +137,7 @@ import Testing
             // The settings of the service are on its own command line.
             let refused = try await Tool.run(words: invitation)
             #expect(refused.status == .exited(1))
-            #expect(refused.errors.contains("This service sends no mail: "))
+            #expect(refused.errors.contains("Mail is not configured: "))
             #expect(try await service.psql("SELECT count(*) FROM app_internal._user") == "0")
             let invited = try await Tool.run(
                 words: invitation,
@@ -172,10 +172,10 @@ import Testing
 
     /// Words behind `skyrow user`, what is on standard input, and what is said.
     private static let refusals: [(words: [String], input: String?, status: Int32, sentence: String)] = [
-        (["create", "ANN"], nil, 1, "An account with the username 'ANN' is there already; choose another one."),
+        (["create", "ANN"], nil, 1, "An account with the username 'ANN' exists already; choose another one."),
         (
             ["create", "eve", "--email", "Ann@Example.org"], nil, 1,
-            "An account with the email 'Ann@Example.org' is there already; choose another one."
+            "An account with the email 'Ann@Example.org' exists already; choose another one."
         ),
         (
             ["create", ""], nil, 1,
@@ -213,7 +213,7 @@ import Testing
             )
             #expect(made.status == .exited(0), "\(made.errors)")
             #expect(made.output.contains("\npassword    "))
-            #expect(made.output.hasSuffix("This is the only time that the password is shown."))
+            #expect(made.output.hasSuffix("The password is shown only once."))
             let accounts = "SELECT id, disabled, password_hash FROM app_internal._user; SELECT * FROM app.user"
             let before = try await database.psql(accounts)
             for (words, input, status, sentence) in Self.refusals {
@@ -276,7 +276,7 @@ import Testing
             #expect(twice.status == .exited(64))
             let unknown = try await user("create", "eve", "--email", "a@b", keys: "username")
             #expect(unknown.status == .exited(64))
-            #expect(unknown.errors == "skyrow: Accounts do not log in with a mail address here, but with username.")
+            #expect(unknown.errors == "skyrow: Accounts do not log in with a mail address here, but with: username.")
         }
     }
 }

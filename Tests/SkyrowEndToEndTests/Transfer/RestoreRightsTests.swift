@@ -41,7 +41,7 @@ import Testing
         let trace = "/tmp/skyrow-archive-\(UUID().uuidString)"
         try await Self.withArchive(running: "COPY (SELECT 1) TO PROGRAM 'touch \(trace)'") { archive, folder in
             let shown = try await Tool.run("restore", archive, "--dry-run")
-            let code = "did not make:\nfunction  judge(\"text\")\ntrigger  note shout\nIt was not restored: "
+            let code = "did not create:\nfunction  judge(\"text\")\ntrigger  note shout\nIt was not restored. "
             #expect(shown.output.contains(code), "\(shown)")
             let data = folder + "/data"
             let result = try await Tool.run("restore", archive, "--data-directory", data)
