@@ -21,7 +21,7 @@ package final class OutputFile: Sendable {
     }
 
     private static func isThere(_ path: String) -> ToolError {
-        .failure("The file \(path) exists already: choose another name, or add --overwrite to replace it.")
+        .failure("The file \(path) already exists: choose another name, or add --overwrite to replace it.")
     }
 
     deinit {

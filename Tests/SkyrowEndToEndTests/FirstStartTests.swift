@@ -62,7 +62,7 @@ import Testing
         #expect(await first.terminate() == .exited(0))
         try FileManager.default.removeItem(atPath: data + "/keys")
         let second = try await RunningService.start(in: data)
-        #expect(second.announcement.last?.contains("Two new ones were made and are kept in ") == true)
+        #expect(second.announcement.last?.contains("Two new ones were created and stored in ") == true)
         #expect(!second.announcement.contains { $0.contains("first start") })
         #expect(try second.key("SKYROW_MASTER_KEY") != key)
         #expect(try await second.saveNote("2") == "2")

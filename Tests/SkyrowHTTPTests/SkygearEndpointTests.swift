@@ -52,11 +52,11 @@ import Testing
         try await withService { service in
             let key = TestService.apiKey
             let v1 = try await service.v1("/", #"{"action":"\#(name)","api_key":"\#(key)"}"#)
-            #expect(v1.body.contains("There is no action with that name\(words)."))
+            #expect(v1.body.contains("The action does not exist\(words)."))
             let rpc = try await service.call(name, "{}")
             #expect(
                 rpc["error"]["message"].string
-                    == "There is no method with that name\(words); rpc.discover lists them."
+                    == "The method does not exist\(words); rpc.discover lists the methods."
             )
         }
     }

@@ -184,7 +184,7 @@ struct JSONRPCSession: Sendable {
             return failure(
                 SkyrowError(
                     .methodNotFound,
-                    "There is no method with that name\(ActionName.suggestion(for: call.method)); rpc.discover lists them."
+                    "The method does not exist\(ActionName.suggestion(for: call.method)); rpc.discover lists the methods."
                 ),
                 from: sender
             )

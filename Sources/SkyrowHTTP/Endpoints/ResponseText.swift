@@ -93,7 +93,7 @@ extension SkyrowError {
             return self
         }
         var error = self
-        error.message = "The result exceeds the size limit of a response: \(narrowing.advice)."
+        error.message = "The result is too large for one response: \(narrowing.advice)."
         error.info["arguments"] = .list(narrowing.parameters.map { .string($0) })
         error.info["limit"] = .integer(Int64(limit))
         return error

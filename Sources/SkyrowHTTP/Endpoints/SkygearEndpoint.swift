@@ -147,7 +147,7 @@ struct SkygearEndpoint: Sendable {
         }
         if let name = request.action ?? SkygearEndpoint.actionName(path: path) {
             let suggestion = ActionName.suggestion(for: name)
-            throw SkyrowError(.undefinedOperation, "There is no action with that name\(suggestion).")
+            throw SkyrowError(.undefinedOperation, "The action does not exist\(suggestion).")
         }
         return .home
     }

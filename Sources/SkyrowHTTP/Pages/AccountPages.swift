@@ -113,7 +113,7 @@ struct AccountPageVisit: Sendable {
         case incomplete = "This link is incomplete. Open the link in the mail, or request a new mail."
         case stale = "This form has expired. Try again."
         case different = "The two passwords differ. Try again."
-        case code = "This code is not valid. Request a new one."
+        case code = "The code is not valid. Request a new one."
     }
 
     private var action: ActionName {

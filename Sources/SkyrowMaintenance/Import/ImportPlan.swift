@@ -122,7 +122,7 @@ package struct ImportPlan: Hashable, Sendable {
             throw .failure("The column '\(source)' has no letter or digit for a field name: rename it.")
         }
         if let type = known.existing[name] { return .field(name, type, isNew: false) }
-        guard let type = known.declared[name] ?? inference.type else { return .leftOut("the column has no values") }
+        guard let type = known.declared[name] ?? inference.type else { return .leftOut("it has no value") }
         return .field(name, type, isNew: true)
     }
 

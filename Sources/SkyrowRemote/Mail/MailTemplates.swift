@@ -163,7 +163,7 @@ package struct MailTemplates: Sendable {
         let wanted = language.lowercased()
         let candidates = [wanted, String(wanted.prefix { $0 != "-" }), MailTemplates.defaultLanguage]
         guard let parts = candidates.lazy.compactMap({ languages[$0]?[kind] }).first else {
-            throw Fault(description: "There is no template for mails of the kind \(kind.rawValue).")
+            throw Fault(description: "The template for mails of the kind \(kind.rawValue) does not exist.")
         }
         guard let rendered = MailTemplates.render(parts, values) else {
             throw Fault(description: "A mail of the kind \(kind.rawValue) is too long.")

@@ -64,7 +64,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private func chosen() throws(ToolError) -> [DoctorCheck] {
         let known = DoctorCommand.checks.map(\.name)
         for name in names where !known.contains(name) {
-            throw .usage("There is no check '\(name)'; the checks are \(known.joined(separator: ", ")).")
+            throw .usage("The check '\(name)' does not exist; the checks are \(known.joined(separator: ", ")).")
         }
         return DoctorCommand.checks.filter { names.isEmpty || names.contains($0.name) }
     }

@@ -54,7 +54,7 @@ struct RoleCreateCommand: AsyncParsableCommand {
                     try await store.withTransaction { transaction throws(SkyrowError) in
                         let known = try await store.roles.standings(of: [request.name], changing: true, in: transaction)
                         guard known[request.name] == nil else {
-                            throw SkyrowError(.duplicated, "The role '\(request.name)' exists already.")
+                            throw SkyrowError(.duplicated, "The role '\(request.name)' already exists.")
                         }
                         return try await store.roles.save(
                             request,
@@ -236,7 +236,7 @@ extension RecordStore {
             try await withTransaction { transaction throws(SkyrowError) in
                 let known = try await roles.standings(of: [request.role] + request.roles, in: transaction)
                 for name in [request.role] + request.roles where known[name] == nil {
-                    throw SkyrowError(.resourceNotFound, "There is no role '\(name)'.")
+                    throw SkyrowError(.resourceNotFound, "The role '\(name)' does not exist.")
                 }
                 return try await change(transaction)
             }

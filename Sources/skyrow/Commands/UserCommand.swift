@@ -76,7 +76,7 @@ extension RecordStore {
     /// Returns the account with a name, which must be unambiguous.
     func account(named name: String) async throws(ToolError) -> AccountSummary {
         let found = try await failingAsTool { () async throws(SkyrowError) in try await users.accounts(named: name) }
-        guard let account = found.first else { throw .failure("There is no account '\(name)'.") }
+        guard let account = found.first else { throw .failure("The account '\(name)' does not exist.") }
         guard found.count == 1 else {
             let ids = found.map(\.id.rawValue).joined(separator: ", ")
             throw .failure("'\(name)' matches several accounts: \(ids). Specify an id.")

@@ -96,7 +96,7 @@ struct UserCreateCommand: AsyncParsableCommand {
             guard error.code == .duplicated, case .list(let keys) = error.info["arguments"],
                 case .string(let key) = keys.first, let value = request.authData[key]
             else { throw ToolError(databaseFailure: error) }
-            throw .failure("An account with the \(key) '\(value)' exists already; choose another one.")
+            throw .failure("An account with the \(key) '\(value)' already exists; choose another one.")
         }
     }
 }

@@ -166,7 +166,7 @@ import Testing
             #expect(try await mailing.fixture.psql("SELECT count(*) FROM _mail") == "2")
             let mails = await mailing.sent().suffix(2)
             #expect(mails.map(\.to.description) == ["free@example.org", "bob@example.org"])
-            #expect(mails.last?.digits.isEmpty == true && mails.last?.text.contains("Someone asked") == true)
+            #expect(mails.last?.digits.isEmpty == true && mails.last?.text.contains("Someone tried") == true)
         }
     }
 

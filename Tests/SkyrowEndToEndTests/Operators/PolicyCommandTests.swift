@@ -60,7 +60,7 @@ import Testing
                 (["apply", "--login", "ann"], "--login must be a role and a user"),
                 (["apply", "--login", "no_such_role=ann"], "PostgreSQL has no role no_such_role"),
                 (["apply", "--login", "postgres=ann"], "The role postgres is a superuser"),
-                (["apply", "--login", "\(role)=gone"], "There is no account 'gone'."),
+                (["apply", "--login", "\(role)=gone"], "The account 'gone' does not exist."),
                 (["drop", "--login", "postgres"], "The role postgres does not represent a user."),
             ] {
                 let failed = try await Tool.run(

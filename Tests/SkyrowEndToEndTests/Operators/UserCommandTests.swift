@@ -86,7 +86,7 @@ import Testing
             let account = try await ann.signUp(["username": "ann"], password: "correct horse")
             let unasked = try await run("delete", "Ann")
             #expect(unasked.status == .exited(64))
-            #expect(unasked.errors.contains("there is no terminal to ask on. Add --yes"))
+            #expect(unasked.errors.contains("confirmation needs a terminal. Add --yes"))
             #expect(try await ann.me().userID == account.userID)
             let deleted = try await run("delete", "Ann", "--yes", "--json")
             let report = try CommandOutputTests.object(deleted)
@@ -102,7 +102,7 @@ import Testing
             }
             let again = try await run("delete", "ann", "--yes")
             #expect(again.status == .exited(1))
-            #expect(again.errors == "skyrow: There is no account 'ann'.")
+            #expect(again.errors == "skyrow: The account 'ann' does not exist.")
             // Within 30 days the name is given to another one by an operator alone who says so.
             let eve = SkyrowClient(endpoint: service.address, apiKey: try service.key("SKYROW_API_KEY"))
             let taken = await #expect(throws: ClientError.self) {
@@ -172,10 +172,10 @@ import Testing
 
     /// Words behind `skyrow user`, what is on standard input, and what is said.
     private static let refusals: [(words: [String], input: String?, status: Int32, sentence: String)] = [
-        (["create", "ANN"], nil, 1, "An account with the username 'ANN' exists already; choose another one."),
+        (["create", "ANN"], nil, 1, "An account with the username 'ANN' already exists; choose another one."),
         (
             ["create", "eve", "--email", "Ann@Example.org"], nil, 1,
-            "An account with the email 'Ann@Example.org' exists already; choose another one."
+            "An account with the email 'Ann@Example.org' already exists; choose another one."
         ),
         (
             ["create", ""], nil, 1,
@@ -192,10 +192,10 @@ import Testing
             ["create", "eve", "--password-stdin"], String(repeating: "a", count: 1025), 1,
             "A password must be 1 to 1024 bytes long."
         ),
-        (["show", "eve"], nil, 1, "There is no account 'eve'."),
-        (["disable", "eve"], nil, 1, "There is no account 'eve'."),
-        (["enable", "eve"], nil, 1, "There is no account 'eve'."),
-        (["factor", "remove", "eve"], nil, 1, "There is no account 'eve'."),
+        (["show", "eve"], nil, 1, "The account 'eve' does not exist."),
+        (["disable", "eve"], nil, 1, "The account 'eve' does not exist."),
+        (["enable", "eve"], nil, 1, "The account 'eve' does not exist."),
+        (["factor", "remove", "eve"], nil, 1, "The account 'eve' does not exist."),
         (["factor", "remove", "ann"], nil, 1, "The account has no second factor."),
         (["disable", "ann", "--until", "2000-01-31T12:00:00Z"], nil, 64, "--until is in the past."),
         (

@@ -196,7 +196,7 @@ import Testing
 
             let refused = try await Tool.run("restore", path, "--replace", "--data-directory", service.directory)
             #expect(refused.status == .exited(1))
-            #expect(refused.errors.contains("(process \(service.process.processID)) runs on"))
+            #expect(refused.errors.contains("(process \(service.process.processID)) is running on"))
             #expect(try await service.saveNote("unharmed") == "unharmed")
         }
         let data = folder.path + "/new"

@@ -192,7 +192,7 @@ import Testing
             #expect(before == "thief@example.org")
             let page = try await get(service, path)
             #expect(page.status == 200 && page.body.contains("<button type=\"submit\">Undo the change</button>"))
-            #expect(page.body.contains("<title>Get your account back") && !page.body.contains("<script"))
+            #expect(page.body.contains("<title>Recover your account") && !page.body.contains("<script"))
             let foreign = try field("form", try await get(service, "/auth/verify?code=\(code)"))
             let refused = try await post(service, "/auth/undo", [("code", code), ("form", foreign)])
             #expect(refused.status == 400)

@@ -184,7 +184,7 @@ import Testing
                     allowingLoss: true
                 )
             }
-            #expect(error?.message.contains("'skyrow doctor' names them") == true)
+            #expect(error?.message.contains("'skyrow doctor' lists them") == true)
             try await fixture.psql("DELETE FROM note")
             try await fixture.store.applySchema(document, expecting: difference, repairing: true, allowingLoss: true)
             #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)

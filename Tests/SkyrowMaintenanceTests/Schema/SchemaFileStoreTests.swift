@@ -186,7 +186,7 @@ import Testing
             document.types[type("note")]?.indexes = [DocumentedIndex([.init("title")], isUnique: true)]
             let error = await #expect(throws: SkyrowError.self) { try await fixture.apply(document) }
             #expect(error?.code == .incompatibleSchema)
-            #expect(error?.message.contains("must be unique") == true)
+            #expect(error?.message.contains("in a unique field") == true)
             #expect(try await fixture.store.schemaDocument() == before)
         }
     }

@@ -180,7 +180,7 @@ import Testing
             ("github client-ids=a", "github=x", "requires redirects"),
             ("apple client-ids=a \(redirects)", "apple=eA==", "team, key-id"),
             ("apple client-ids=a \(redirects) team=T key-id=K", "apple=eA==", "private key"),
-            ("google client-ids=a", "other=x", "no provider other"),
+            ("google client-ids=a", "other=x", "the provider other does not exist"),
             (
                 "own issuer=https://id.example.org client-ids=a \(redirects) token=http://127.0.0.1/token", nil,
                 "development"

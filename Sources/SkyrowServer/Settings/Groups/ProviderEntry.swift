@@ -189,7 +189,7 @@ extension SettingValues<ProviderSettings> {
         let entries = self.entries
         let secrets = self.secrets
         for secret in secrets where !entries.contains(where: { $0.name == secret.name }) {
-            throw .configuration("provider-secrets: there is no provider \(secret.name).")
+            throw .configuration("provider-secrets: the provider \(secret.name) does not exist.")
         }
         guard !entries.isEmpty else { return [] }
         let fetcher: WebFetcher
