@@ -164,7 +164,7 @@ struct AccountPageVisit: Sendable {
             case .undo:
                 try await actions.undoAddressChange(sent, from: client, origin: origin)
                 return finished(
-                    .done("The account has this address again. We sent a mail to it with a link to choose a new password."),
+                    .done("The account has this address again. A mail with a link to choose a new password was sent to it."),
                     status: .ok
                 )
             case .verify, .style, .logo:

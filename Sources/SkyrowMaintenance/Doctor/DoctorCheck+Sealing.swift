@@ -39,7 +39,7 @@ extension DoctorCheck {
                     .warning,
                     "\(row["count"]) \(what) (\(row["place"])) are sealed with the key '\(row["key"])', which is not the first "
                         + "one.",
-                    meaning: "The key cannot be removed from the file, and its holder can open them.",
+                    meaning: "The key cannot be removed from the file, and a person who has it can open them.",
                     remedy: "Seal them again.",
                     commands: ["$ skyrow key reseal"]
                 )

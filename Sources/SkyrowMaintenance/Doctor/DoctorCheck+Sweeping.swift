@@ -49,7 +49,7 @@ extension DoctorCheck {
                         "The account tables grow, and user data is kept for too long.",
                     remedy:
                         "Run the service, which removes them within ten minutes; if it is running, its log has the reason "
-                        + "under \"What has expired could not be removed\"."
+                        + "under \"Expired rows could not be removed\"."
                 )
             }
         }

@@ -84,7 +84,7 @@ package struct SettingsFile: Hashable, Sendable {
             let text = key.string ?? ""
             guard let name = try? ApplicationName(text), name != .default, settings.isObject else {
                 throw .configuration(
-                    "'applications.\(text)' in \(path) must be an object, and its name that of an application other than app."
+                    "'applications.\(text)' in \(path) must be an object, named after an application other than app."
                 )
             }
             let texts = try texts(of: settings, prefix: "applications.\(name).", in: path)

@@ -90,7 +90,7 @@ enum ApplicationText {
         ]
         for key in application.keys {
             let end = key.expiresAt.map { ", ends \($0.rfc3339)" } ?? ""
-            rows.append(["\(key.kind.rawValue) key", "\(key.hint)…, made \(key.createdAt.rfc3339)\(end)"])
+            rows.append(["\(key.kind.rawValue) key", "\(key.hint)…, created \(key.createdAt.rfc3339)\(end)"])
         }
         for (name, value) in settings.sorted(by: { $0.key < $1.key }) { rows.append([name, shown(value, of: name)]) }
         return textTable(rows)

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ([], nil, nil, "need a directory"), (["a", "b"], nil, nil, "into a directory"),
+        ([], nil, nil, "need a directory"), (["a", "b"], nil, nil, "need a directory"),
         (["a-b"], nil, nil, "--type must"),
         (["a"], "xml", nil, "--format must be one of csv, json, ndjson"), (["a"], nil, "a.txt", "is not clear from its name"),
         (["a"], nil, "a.tsv", "commas"), (["a"], nil, "", "--output must"),
