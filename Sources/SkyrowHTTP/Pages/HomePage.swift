@@ -32,7 +32,7 @@ private let homePage: StaticString = """
     <li><code>POST /rpc</code> takes JSON-RPC 2.0 calls, with an API key in <code>X-Skygear-API-Key</code>. The first start \
     creates two keys and stores them in the file <code>keys</code> of the data directory.</li>
     <li>The method <code>rpc.discover</code> lists all methods, with their parameters.</li>
-    <li>The first call, and all others, are in <code>Documentation/Tutorial.md</code> and <code>Documentation/Protocol/README.md</code>.</li>
+    <li><code>Documentation/Tutorial.md</code> shows the first calls, <code>Documentation/Protocol</code> describes all.</li>
     <li><code>skyrow psql</code> shows the same records as tables.</li>
     <li><a href="/readyz"><code>/readyz</code></a> reports whether the service is ready.</li>
     </ul>

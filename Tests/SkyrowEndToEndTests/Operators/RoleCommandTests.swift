@@ -46,12 +46,12 @@ import Testing
             #expect(try await run("role", "remove", "Admin", "--role", "staff")["removed"] as? Int == 1)
             #expect(try await run("role", "remove", "Admin", "--role", "staff")["removed"] as? Int == 0)
             for (words, reason) in [
-                (["role", "add", "none", "--user", "ann"], "There is no role 'none'"),
+                (["role", "add", "none", "--user", "ann"], "The role 'none' does not exist"),
                 (["role", "add", "staff", "--role", "staff"], "cannot contain itself"),
-                (["role", "add", "staff", "--user", "ghost"], "There is no account 'ghost'"),
+                (["role", "add", "staff", "--user", "ghost"], "The account 'ghost' does not exist"),
                 (["role", "members", "none"], "The role does not exist"),
-                (["role", "add", "staff"], "Give a --user or a --role"),
-                (["role", "create", "staff"], "There is a role 'staff' already"),
+                (["role", "add", "staff"], "Specify a --user or a --role"),
+                (["role", "create", "staff"], "The role 'staff' already exists"),
                 (["role", "create", "chief"], "name"),
                 (["role", "create", " x"], "name"),
             ] {

@@ -244,8 +244,8 @@ import Testing
 
     /// Files that make no sense, and the end of what is said about them.
     private static let badFiles: [(json: String, sentence: String)] = [
-        ("", "is no JSON. The JSON text ends before its value is complete (at byte 0)."),
-        ("record_types:", "is no JSON. The JSON text has an unexpected character (at byte 0)."),
+        ("", "is not valid JSON. The JSON text ends before its value is complete (at byte 0)."),
+        ("record_types:", "is not valid JSON. The JSON text has an unexpected character (at byte 0)."),
         ("[]", ": the file is not an object."),
         (
             #"{"record_typs": {}}"#,

@@ -186,8 +186,8 @@ import Testing
             "The value of a login key must be 1 to 255 bytes without NUL and have visible characters."
         ),
         (["create", "eve", "--role", "king"], nil, 1, "The role 'king' does not exist; existing roles: Admin."),
-        (["create", "eve", "--password-stdin"], "", 64, "There is no password on standard input."),
-        (["create", "eve", "--password-stdin"], "\nsecret\n", 64, "There is no password on standard input."),
+        (["create", "eve", "--password-stdin"], "", 64, "Standard input contains no password."),
+        (["create", "eve", "--password-stdin"], "\nsecret\n", 64, "Standard input contains no password."),
         (
             ["create", "eve", "--password-stdin"], String(repeating: "a", count: 1025), 1,
             "A password must be 1 to 1024 bytes long."
