@@ -108,7 +108,7 @@ import Testing
             let ids = ["a1", "nowhere", "b2", "b1", "a3"].map { id("note/\($0)") }
             let result = try await run(update(.ids(ids), changes(["title": "new"])), of: f)
             #expect(texts(result.changed) == ["a1", "a3"] && texts(result.notPermitted) == ["b1"])
-            #expect(texts(result.notFound) == ["nowhere", "b2"])
+            #expect(texts(result.notFound) == ["b2", "nowhere"])
             let record = try #require(try await f.fetch("note/a1"))
             #expect(record.fields[field("title")] == "new" && record.fields[Self.stars] == 1)
             #expect(record.updatedBy == "ann" && record.owner == "ann")

@@ -119,10 +119,7 @@ struct BulkRun {
     private func result(of matches: [Match]) -> BulkResult {
         var result = BulkResult()
         result.notPermitted = matches.filter { !$0.isWritable }.map(\.id)
-        if case .ids(let ids) = request.match {
-            let found = Set(matches.map(\.id))
-            result.notFound = ids.filter { !found.contains($0) }
-        }
+        if case .ids(let ids) = request.match { result.notFound = ids.missing(from: Set(matches.map(\.id))) }
         return result
     }
 

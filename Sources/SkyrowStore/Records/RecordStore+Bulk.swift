@@ -78,6 +78,13 @@ extension BulkResult {
     /// The result for a type without a table, which has no records.
     fileprivate init(withoutTable request: BulkRequest) {
         self.init()
-        if case .ids(let ids) = request.match { notFound = ids }
+        if case .ids(let ids) = request.match { notFound = ids.missing(from: []) }
+    }
+}
+
+extension [RecordID] {
+    /// Returns the ids that a set lacks, in the order of PostgreSQL, as the other lists of a result are.
+    func missing(from found: Set<RecordID>) -> [RecordID] {
+        filter { !found.contains($0) }.sorted { TextKey($0.id) < TextKey($1.id) }
     }
 }
