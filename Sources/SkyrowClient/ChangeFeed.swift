@@ -134,57 +134,58 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
         /// Requests the next page; nil at the end of a feed that does not wait, when the task is cancelled, and after an error.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> ChangePage? {
-            while !hasEnded, !Task.isCancelled {
-                if isUpToDate, feed.waiting == nil { break }
-                let response: ChangesResponse
-                do throws(ClientError) {
-                    response = try await feed.database.changes(
-                        feed.query,
-                        from: position,
-                        waiting: isUpToDate ? feed.waiting : nil
-                    )
-                } catch {
-                    hasEnded = true
-                    if Task.isCancelled { return nil }
-                    throw error
+            do throws(ClientError) {
+                while !hasEnded, !Task.isCancelled {
+                    if let page = try await step() { return page }
                 }
-                if let reset = response.reset {
-                    if reset != .schema, let held = feed.held {
-                        do throws(ClientError) {
-                            let page = try await feed.compare(with: await held())
-                            position = page.position
-                            isUpToDate = false
-                            return page
-                        } catch {
-                            hasEnded = true
-                            throw error
-                        }
-                    }
-                    position = nil
-                    isUpToDate = false
-                    beginsAnew = true
-                    continue
-                }
-                guard let next = response.position else {
-                    hasEnded = true
-                    throw ClientError(.invalidResponse, "The response has neither a token nor a cursor.")
-                }
-                let wasUpToDate = isUpToDate
-                position = next
-                isUpToDate = next.kind == .token
-                // A page without changes is skipped, unless it is the first one that is up to date.
-                if wasUpToDate, isUpToDate, response.changed.isEmpty, response.removed.isEmpty, !beginsAnew { continue }
-                defer { beginsAnew = false }
-                return ChangePage(
-                    beginsAnew: beginsAnew,
-                    removed: response.removed,
-                    changed: response.changed,
-                    position: next,
-                    isUpToDate: isUpToDate
-                )
+                hasEnded = true
+                return nil
+            } catch {
+                hasEnded = true
+                if Task.isCancelled { return nil }
+                throw error
             }
-            hasEnded = true
-            return nil
+        }
+
+        /// Requests a page; nil when there is nothing to report.
+        private mutating func step() async throws(ClientError) -> ChangePage? {
+            if isUpToDate, feed.waiting == nil {
+                hasEnded = true
+                return nil
+            }
+            let response = try await feed.database.changes(
+                feed.query,
+                from: position,
+                waiting: isUpToDate ? feed.waiting : nil
+            )
+            if let reset = response.reset {
+                if reset != .schema, let held = feed.held {
+                    let page = try await feed.compare(with: await held())
+                    position = page.position
+                    isUpToDate = false
+                    return page
+                }
+                position = nil
+                isUpToDate = false
+                beginsAnew = true
+                return nil
+            }
+            guard let next = response.position else {
+                throw ClientError(.invalidResponse, "The response has neither a token nor a cursor.")
+            }
+            let wasUpToDate = isUpToDate
+            position = next
+            isUpToDate = next.kind == .token
+            // A page without changes is skipped, unless it is the first one that is up to date.
+            if wasUpToDate, isUpToDate, response.changed.isEmpty, response.removed.isEmpty, !beginsAnew { return nil }
+            defer { beginsAnew = false }
+            return ChangePage(
+                beginsAnew: beginsAnew,
+                removed: response.removed,
+                changed: response.changed,
+                position: next,
+                isUpToDate: isUpToDate
+            )
         }
     }
 

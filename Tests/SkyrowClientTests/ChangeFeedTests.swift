@@ -1,0 +1,81 @@
+import SkyrowJSON
+import SkyrowModel
+import Testing
+
+@testable import SkyrowClient
+
+/// The pages of a change feed against a script.
+@Suite struct ChangeFeedTests {
+    private static func record(_ id: Int, _ revision: Int = 1) -> String {
+        #"{"_id":"note/\#(id)","_type":"record","_access":null,"_revision":\#(revision),"title":"Milk","stars":3}"#
+    }
+
+    /// A page of `changes:fetch`; its end is like `"token":"b"`.
+    private static func page(_ end: String, _ changed: String...) -> ScriptedTransport.Line {
+        .result("{\"changed\":[\(changed.joined(separator: ","))],\"removed\":[],\(end)}")
+    }
+
+    private static func reset(_ reason: String) -> ScriptedTransport.Line { page(#""reset":"\#(reason)""#) }
+
+    /// A page of `changes:compare` with revisions by id.
+    private static func pairs(_ revisions: [Int: Int], _ end: String) -> ScriptedTransport.Line {
+        let pairs = revisions.sorted { $0.key < $1.key }.map { "[\"\($0.key)\",\($0.value)]" }
+        return .result("{\"records\":[\(pairs.joined(separator: ","))],\(end)}")
+    }
+
+    private func id(_ id: Int) throws -> RecordID { try RecordID("note/\(id)") }
+
+    /// A feed that continues from the token `a` for a client that holds the records 1 and 2.
+    private func feed(_ scripted: ScriptedClient, of query: RecordQuery? = nil) throws -> ChangeFeed {
+        let held = [try id(1): Int64(1), try id(2): 1]
+        return scripted.client.publicDatabase.changes(
+            of: try query ?? RecordQuery("note"),
+            from: ChangeFeed.Position("ta"),
+            waiting: nil
+        ) { held }
+    }
+
+    /// The method of each request with its parameters behind those of the query.
+    private func sent(_ scripted: ScriptedClient) -> [String] {
+        scripted.transport.requests.indices.map { index in
+            scripted.parameters(index)
+                .replacing(#""database_id":"_public","#, with: "").replacing(#""record_type":"note","#, with: "")
+        }
+    }
+
+    @Test func aResetIsComparedFor() async throws {
+        let scripted = ScriptedClient([
+            Self.reset("access"), Self.pairs([1: 1], #""cursor":"c""#), Self.pairs([3: 7], #""token":"b""#),
+            .result("[\(Self.record(3, 7))]"), Self.page(#""token":"d""#),
+        ])
+        var pages: [ChangePage] = []
+        for try await page in try feed(scripted) { pages.append(page) }
+        #expect(pages.map(\.removed) == [[try id(2)], []])
+        #expect(pages.map { $0.changed.map(\.id) } == [[try id(3)], []])
+        #expect(pages.map(\.position.description) == ["tb", "td"])
+        #expect(pages.map(\.isUpToDate) == [false, true] && pages.allSatisfy { !$0.beginsAnew })
+        #expect(
+            sent(scripted) == [
+                #"changes:fetch {"since":"a","limit":100}"#, #"changes:compare {"limit":5000}"#,
+                #"changes:compare {"cursor":"c","limit":5000}"#, #"record:fetch {"ids":["note/3"]}"#,
+                #"changes:fetch {"since":"b","limit":100}"#,
+            ]
+        )
+    }
+
+    @Test func aFeedThatIsCancelledWhileItComparesEnds() async throws {
+        let scripted = ScriptedClient([Self.reset("access"), .lost])
+        let feed = try scripted.client.publicDatabase.changes(
+            of: RecordQuery("note"),
+            from: ChangeFeed.Position("ta")
+        ) {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return [:]
+        }
+        let page = try await Task {
+            var pages = feed.makeAsyncIterator()
+            return try await pages.next()
+        }.value
+        #expect(page == nil && scripted.transport.isAtItsEnd)
+    }
+}
