@@ -158,18 +158,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 from: position,
                 waiting: isUpToDate ? feed.waiting : nil
             )
-            if let reset = response.reset {
-                if reset != .schema, let held = feed.held {
-                    let page = try await feed.compare(with: await held())
-                    position = page.position
-                    isUpToDate = false
-                    return page
-                }
-                position = nil
-                isUpToDate = false
-                beginsAnew = true
-                return nil
-            }
+            if let reset = response.reset { return try await page(after: reset) }
             guard let next = response.position else {
                 throw ClientError(.invalidResponse, "The response has neither a token nor a cursor.")
             }
@@ -187,18 +176,58 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 isUpToDate: isUpToDate
             )
         }
+
+        /// Returns the difference between what the client holds and the database; nil when the feed starts over.
+        private mutating func page(after reset: LiveReset) async throws(ClientError) -> ChangePage? {
+            var reset = reset
+            while reset.allowsComparison, let held = feed.held {
+                switch try await feed.compare(with: await held()) {
+                case .difference(let page):
+                    position = page.position
+                    isUpToDate = false
+                    beginsAnew = false
+                    return page
+                case .reset(let reason):
+                    reset = reason
+                    if reset.allowsComparison { try await feed.waitToCompare() }
+                }
+            }
+            position = nil
+            isUpToDate = false
+            beginsAnew = true
+            return nil
+        }
+    }
+
+    /// How a comparison ends.
+    private enum Comparison {
+        case difference(ChangePage)
+        /// It became invalid before it was complete.
+        case reset(LiveReset)
     }
 
     /// The number of records in one fetch.
     private static let batch = 100
 
-    /// Returns the difference between what the client holds and the database.
-    private func compare(with held: [RecordID: Int64]) async throws(ClientError) -> ChangePage {
+    /// The delay before a comparison that became invalid starts again.
+    private static let pause = Duration.seconds(1)
+
+    private func waitToCompare() async throws(ClientError) {
+        do {
+            try await database.client.pause(Self.pause)
+        } catch {
+            throw ClientError(.cancelled, "The change feed was cancelled.", underlying: error)
+        }
+    }
+
+    /// Compares what the client holds with the database.
+    private func compare(with held: [RecordID: Int64]) async throws(ClientError) -> Comparison {
         var there: [RecordID: Int64] = [:]
         var cursor: String?
         var token: String?
         repeat {
             let page = try await database.compare(query, cursor: cursor)
+            if let reset = page.reset { return .reset(reset) }
             for (id, revision) in page.pairs { there[id] = revision }
             cursor = page.cursor
             token = page.token
@@ -214,7 +243,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 if case .success(let record) = result { page.changed.append(record) }
             }
         }
-        return page
+        return .difference(page)
     }
 }
 
@@ -223,7 +252,7 @@ struct ChangesResponse {
     var changed: [Record]
     var removed: [RecordID]
     var position: ChangeFeed.Position?
-    var reset: ChangeReset?
+    var reset: LiveReset?
 
     init(_ json: JSONView) throws(SkyrowError) {
         changed = []
@@ -235,7 +264,7 @@ struct ChangesResponse {
         } else if let token = json["token"]?.string {
             position = ChangeFeed.Position(.token, token)
         }
-        reset = json["reset"]?.string.flatMap { ChangeReset(rawValue: $0) }
+        reset = json["reset"]?.string.map { LiveReset(rawValue: $0) }
     }
 }
 
@@ -262,7 +291,7 @@ extension RecordDatabase {
     fileprivate func compare(
         _ query: RecordQuery,
         cursor: String?
-    ) async throws(ClientError) -> (pairs: [(RecordID, Int64)], cursor: String?, token: String?) {
+    ) async throws(ClientError) -> (pairs: [(RecordID, Int64)], cursor: String?, token: String?, reset: LiveReset?) {
         let request = ChangesRequest(
             database: name,
             query: ChangeQuery(type: query.type, predicate: query.predicate, desiredFields: query.desiredFields),
@@ -272,16 +301,14 @@ extension RecordDatabase {
         return try await client.call(.changesCompare) {
             $0.changesParameters(request)
         } read: { json throws(SkyrowError) in
-            if json["reset"]?.string != nil {
-                throw SkyrowError(.conflict, "The database changed during the comparison; start again.")
-            }
             var pairs: [(RecordID, Int64)] = []
             for pair in json["records"].map({ Array($0.elements) }) ?? [] {
                 var parts = pair.elements
                 guard let id = parts.next()?.string, let revision = parts.next()?.wholeNumber else { continue }
                 pairs.append((try RecordID(type: query.type, id: id), Int64(revision)))
             }
-            return (pairs, json["cursor"]?.string, json["token"]?.string)
+            let reset = json["reset"]?.string.map { LiveReset(rawValue: $0) }
+            return (pairs, json["cursor"]?.string, json["token"]?.string, reset)
         }
     }
 }

@@ -63,6 +63,37 @@ import Testing
         )
     }
 
+    @Test(arguments: ["access", "branch", "expired"])
+    func aComparisonThatIsResetStartsAgain(reason: String) async throws {
+        let scripted = ScriptedClient([
+            Self.reset("access"), Self.pairs([1: 1, 9: 9], #""cursor":"c""#), Self.pairs([:], #""reset":"\#(reason)""#),
+            Self.pairs([1: 1], #""token":"b""#), Self.page(#""token":"d""#),
+        ])
+        var pages: [ChangePage] = []
+        for try await page in try feed(scripted) { pages.append(page) }
+        // Nothing is left of the first comparison.
+        #expect(pages.map(\.removed) == [[try id(2)], []] && pages.allSatisfy { $0.changed.isEmpty && !$0.beginsAnew })
+        #expect(sent(scripted).dropFirst(3).first == #"changes:compare {"limit":5000}"#)
+        #expect(scripted.pauses == [.seconds(1)] && scripted.transport.isAtItsEnd)
+    }
+
+    /// Revisions tell nothing after a change of the type, nor after a reason that this version does not define.
+    @Test(arguments: ["schema", "later"], [true, false])
+    func otherResetsStartOver(reason: String, whileComparing: Bool) async throws {
+        let reset =
+            whileComparing
+            ? [Self.reset("expired"), Self.pairs([:], #""reset":"\#(reason)""#)] : [Self.reset(reason)]
+        let scripted = ScriptedClient(
+            reset + [Self.page(#""cursor":"c""#, Self.record(1)), Self.page(#""token":"b""#, Self.record(3))]
+        )
+        var pages: [ChangePage] = []
+        for try await page in try feed(scripted) { pages.append(page) }
+        #expect(pages.map(\.beginsAnew) == [true, false] && pages.allSatisfy { $0.removed.isEmpty })
+        #expect(pages.map { $0.changed.map(\.id) } == [[try id(1)], [try id(3)]])
+        #expect(sent(scripted).dropFirst(reset.count).first == #"changes:fetch {"limit":100}"#)
+        #expect(scripted.pauses.isEmpty && scripted.transport.isAtItsEnd)
+    }
+
     @Test func aFeedThatIsCancelledWhileItComparesEnds() async throws {
         let scripted = ScriptedClient([Self.reset("access"), .lost])
         let feed = try scripted.client.publicDatabase.changes(

@@ -96,6 +96,9 @@ public struct LiveReset: RawRepresentable, Hashable, Sendable {
     public static let schema = LiveReset(rawValue: "schema")
     /// The session has ended.
     static let session = LiveReset(rawValue: "session")
+
+    /// Whether a record of the same revision is still the same, so that ids and revisions can be compared.
+    var allowsComparison: Bool { self == .access || self == .branch || self == .expired }
 }
 
 extension LiveReset: CustomStringConvertible {
