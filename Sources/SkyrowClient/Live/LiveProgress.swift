@@ -191,7 +191,7 @@ extension LiveProgress {
     /// Applies a page of `changes:compare`.
     mutating func compared(_ page: ComparedPage) -> [LiveEvent] {
         if let reason = page.reset {
-            if reason == .schema {
+            guard reason.allowsComparison else {
                 step = .attach(.anew, after: nil)
                 return beginAnew(reason, says: true)
             }
