@@ -239,8 +239,12 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         for start in stride(from: 0, to: differing.count, by: Self.batch) {
             let ids = Array(differing[start..<Swift.min(start + Self.batch, differing.count)])
             for result in try await database.fetch(ids) {
-                // The next page reports a record that was deleted meanwhile.
-                if case .success(let record) = result { page.changed.append(record) }
+                switch result {
+                case .success(let record): page.changed.append(record)
+                case .failure(let error):
+                    // The next page reports a record that was deleted meanwhile.
+                    guard error.code == .resourceNotFound else { throw .refused(error) }
+                }
             }
         }
         return .difference(page)

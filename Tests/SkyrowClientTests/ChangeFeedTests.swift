@@ -94,6 +94,32 @@ import Testing
         #expect(scripted.pauses.isEmpty && scripted.transport.isAtItsEnd)
     }
 
+    private static func failure(_ id: Int, _ code: Int) -> String {
+        #"{"_id":"note/\#(id)","_type":"error","name":"Name","code":\#(code),"message":"No."}"#
+    }
+
+    @Test func aRecordThatIsGoneMeanwhileIsLeftToTheNextPage() async throws {
+        let scripted = ScriptedClient([
+            Self.reset("access"), Self.pairs([1: 2, 2: 2], #""token":"b""#),
+            .result("[\(Self.failure(1, 110)),\(Self.record(2, 2))]"),
+        ])
+        var pages = try feed(scripted).makeAsyncIterator()
+        let page = try await pages.next()
+        #expect(page?.changed.map(\.id) == [try id(2)] && page?.removed == [])
+    }
+
+    /// Without the record its token would claim more than the client holds.
+    @Test(arguments: [102, 131, 135, 10000])
+    func aRecordThatCannotBeFetchedEndsTheFeed(code: Int) async throws {
+        let scripted = ScriptedClient([
+            Self.reset("access"), Self.pairs([1: 1, 2: 2], #""token":"b""#), .result("[\(Self.failure(2, code))]"),
+        ])
+        var pages = try feed(scripted).makeAsyncIterator()
+        let error = await #expect(throws: ClientError.self) { try await pages.next() }
+        #expect(error?.serverCode?.rawValue == code)
+        #expect(try await pages.next() == nil && scripted.transport.isAtItsEnd)
+    }
+
     @Test func aFeedThatIsCancelledWhileItComparesEnds() async throws {
         let scripted = ScriptedClient([Self.reset("access"), .lost])
         let feed = try scripted.client.publicDatabase.changes(
