@@ -238,14 +238,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         let differing = there.filter { held[$0.key] != $0.value }.map(\.key)
         for start in stride(from: 0, to: differing.count, by: Self.batch) {
             let ids = Array(differing[start..<Swift.min(start + Self.batch, differing.count)])
-            for result in try await database.fetch(ids) {
-                switch result {
-                case .success(let record): page.changed.append(record)
-                case .failure(let error):
-                    // The next page reports a record that was deleted meanwhile.
-                    guard error.code == .resourceNotFound else { throw .refused(error) }
-                }
-            }
+            // The next page reports a record that was deleted meanwhile.
+            page.changed += try await database.present(ids, of: query).compactMap { $0 }
         }
         return .difference(page)
     }
@@ -273,6 +267,24 @@ struct ChangesResponse {
 }
 
 extension RecordDatabase {
+    /// Returns records of a query as they are now, with its fields; nil for a record that is gone. Throws what else is wrong
+    /// with one of them.
+    func present(_ ids: [RecordID], of query: RecordQuery) async throws(ClientError) -> [Record?] {
+        let fields = query.desiredFields.map { Set($0) }
+        var records: [Record?] = []
+        for result in try await fetch(ids) {
+            switch result {
+            case .success(var record):
+                if let fields { record.fields = record.fields.filter { fields.contains($0.key.rawValue) } }
+                records.append(record)
+            case .failure(let error):
+                guard error.code == .resourceNotFound else { throw .refused(error) }
+                records.append(nil)
+            }
+        }
+        return records
+    }
+
     fileprivate func changes(
         _ query: RecordQuery,
         from position: ChangeFeed.Position?,

@@ -120,6 +120,15 @@ import Testing
         #expect(try await pages.next() == nil && scripted.transport.isAtItsEnd)
     }
 
+    @Test func comparedRecordsHaveTheFieldsOfTheQuery() async throws {
+        let scripted = ScriptedClient([
+            Self.reset("access"), Self.pairs([1: 2, 2: 1], #""token":"b""#), .result("[\(Self.record(1, 2))]"),
+        ])
+        var pages = try feed(scripted, of: RecordQuery("note").selecting(["title"])).makeAsyncIterator()
+        let page = try await pages.next()
+        #expect(page?.changed.map(\.fields) == [[try FieldName("title"): .string("Milk")]])
+    }
+
     @Test func aFeedThatIsCancelledWhileItComparesEnds() async throws {
         let scripted = ScriptedClient([Self.reset("access"), .lost])
         let feed = try scripted.client.publicDatabase.changes(

@@ -92,7 +92,7 @@ extension LiveRun {
         }
     }
 
-    /// Returns the records as they are now, with the fields of the query.
+    /// Returns the records as they are now; nil for one that is gone.
     private func records(_ ids: [String]) async throws(ClientError) -> [(id: String, record: Record?)] {
         var recordIDs: [RecordID] = []
         for id in ids {
@@ -101,20 +101,7 @@ extension LiveRun {
             }
             recordIDs.append(id)
         }
-        let results = try await query.database.fetch(recordIDs)
-        let fields = query.query.desiredFields.map { Set($0) }
-        var records: [(id: String, record: Record?)] = []
-        for (id, result) in zip(ids, results) {
-            switch result {
-            case .success(var record):
-                if let fields { record.fields = record.fields.filter { fields.contains($0.key.rawValue) } }
-                records.append((id, record))
-            case .failure(let error):
-                guard error.code == .resourceNotFound else { throw .refused(error) }
-                records.append((id, nil))
-            }
-        }
-        return records
+        return Array(zip(ids, try await query.database.present(recordIDs, of: query.query)))
     }
 }
 
