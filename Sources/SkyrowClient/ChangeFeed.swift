@@ -228,7 +228,12 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         repeat {
             let page = try await database.compare(query, cursor: cursor)
             if let reset = page.reset { return .reset(reset) }
-            for (id, revision) in page.pairs { there[id] = revision }
+            for (id, revision) in page.pairs {
+                guard let id = try? RecordID(type: query.type, id: id) else {
+                    throw ClientError(.invalidResponse, "The service sent an invalid record id.")
+                }
+                there[id] = revision
+            }
             cursor = page.cursor
             token = page.token
         } while cursor != nil
@@ -307,7 +312,7 @@ extension RecordDatabase {
     fileprivate func compare(
         _ query: RecordQuery,
         cursor: String?
-    ) async throws(ClientError) -> (pairs: [(RecordID, Int64)], cursor: String?, token: String?, reset: LiveReset?) {
+    ) async throws(ClientError) -> ComparedPage {
         let request = ChangesRequest(
             database: name,
             query: ChangeQuery(type: query.type, predicate: query.predicate, desiredFields: query.desiredFields),
@@ -317,14 +322,7 @@ extension RecordDatabase {
         return try await client.call(.changesCompare) {
             $0.changesParameters(request)
         } read: { json throws(SkyrowError) in
-            var pairs: [(RecordID, Int64)] = []
-            for pair in json["records"].map({ Array($0.elements) }) ?? [] {
-                var parts = pair.elements
-                guard let id = parts.next()?.string, let revision = parts.next()?.wholeNumber else { continue }
-                pairs.append((try RecordID(type: query.type, id: id), Int64(revision)))
-            }
-            let reset = json["reset"]?.string.map { LiveReset(rawValue: $0) }
-            return (pairs, json["cursor"]?.string, json["token"]?.string, reset)
+            try ComparedPage(json)
         }
     }
 }

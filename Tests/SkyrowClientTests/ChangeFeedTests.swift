@@ -129,6 +129,18 @@ import Testing
         #expect(page?.changed.map(\.fields) == [[try FieldName("title"): .string("Milk")]])
     }
 
+    /// A record that is left out would count as removed.
+    @Test(arguments: [
+        #"{"records":[["1"]],"token":"b"}"#, #"{"records":[["1","1"]],"token":"b"}"#, #"{"records":["1"],"token":"b"}"#,
+        #"{"records":[["",1]],"token":"b"}"#, #"{"records":[["1",1]]}"#,
+    ])
+    func aComparisonThatCannotBeReadEndsTheFeed(result: String) async throws {
+        let scripted = ScriptedClient([Self.reset("access"), .result(result)])
+        var pages = try feed(scripted).makeAsyncIterator()
+        let error = await #expect(throws: ClientError.self) { try await pages.next() }
+        #expect(error?.code == .invalidResponse)
+    }
+
     @Test func aFeedThatIsCancelledWhileItComparesEnds() async throws {
         let scripted = ScriptedClient([Self.reset("access"), .lost])
         let feed = try scripted.client.publicDatabase.changes(

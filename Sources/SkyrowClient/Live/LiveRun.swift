@@ -67,16 +67,7 @@ extension LiveRun {
         return try await client.call(.changesCompare) {
             $0.changesParameters(request)
         } read: { json throws(SkyrowError) in
-            var page = ComparedPage()
-            for pair in json["records"].map({ Array($0.elements) }) ?? [] {
-                var elements = pair.elements.makeIterator()
-                guard let id = elements.next()?.string, let revision = elements.next()?.wholeNumber else {
-                    throw .invalidArgument("An entry must be an id and a revision.", "records")
-                }
-                page.pairs.append((id, revision))
-            }
-            (page.token, page.cursor, page.reset) = ending(json)
-            return page
+            try ComparedPage(json)
         }
     }
 
@@ -87,7 +78,7 @@ extension LiveRun {
         } read: { json throws(SkyrowError) in
             var page = LoadedPage()
             for record in json["changed"].map({ Array($0.elements) }) ?? [] { page.records.append(try Record(record)) }
-            (page.token, page.cursor, page.reset) = ending(json)
+            (page.token, page.cursor, page.reset) = try ending(json)
             return page
         }
     }
@@ -105,9 +96,28 @@ extension LiveRun {
     }
 }
 
+extension ComparedPage {
+    /// Reads a result of `changes:compare`.
+    init(_ json: JSONView) throws(SkyrowError) {
+        for pair in json["records"].map({ Array($0.elements) }) ?? [] {
+            var elements = pair.elements.makeIterator()
+            guard let id = elements.next()?.string, let revision = elements.next()?.wholeNumber else {
+                throw .invalidArgument("An entry must be an id and a revision.", "records")
+            }
+            pairs.append((id, revision))
+        }
+        (token, cursor, reset) = try ending(json)
+    }
+}
+
 /// Returns where a client continues after a page.
-private func ending(_ json: JSONView) -> (token: String?, cursor: String?, reset: LiveReset?) {
-    (json["token"]?.string, json["cursor"]?.string, json["reset"]?.string.map { LiveReset(rawValue: $0) })
+private func ending(_ json: JSONView) throws(SkyrowError) -> (token: String?, cursor: String?, reset: LiveReset?) {
+    let reset = json["reset"]?.string.map { LiveReset(rawValue: $0) }
+    let (token, cursor) = (json["token"]?.string, json["cursor"]?.string)
+    guard token != nil || cursor != nil || reset != nil else {
+        throw .invalidArgument("A page must have a token, a cursor or a reset.")
+    }
+    return (token, cursor, reset)
 }
 
 extension ChangesRequest {

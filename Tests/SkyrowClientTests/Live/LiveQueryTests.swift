@@ -262,6 +262,18 @@ import Testing
         log.cancel()
     }
 
+    @Test(arguments: [#"{"records":[["1",1]],"token":null,"cursor":null}"#, #"{"records":[["1"]],"token":"u"}"#])
+    func aComparisonThatCannotBeReadEndsTheQuery(result: String) async throws {
+        let scripted = StreamingClient(calls: [.result(result)])
+        let log = Log(try tasks(scripted))
+        let stream = try await scripted.transport.stream(1)
+        stream.changes("initial", Self.change("q1", "changed", 1))
+        stream.checkpoint(["q1": "a"], ready: true)
+        stream.reset("q1", "access")
+        try await waiting(until: "the query ends", hearing: [log]) { log.hasEnded }
+        #expect(log.error?.code == .invalidResponse && log.short == ["initial 1", "ready", "reset access"])
+    }
+
     @Test func whatIsTooMuchComesAgain() async throws {
         let scripted = StreamingClient()
         scripted.transport.whenOpened(1) { stream in
