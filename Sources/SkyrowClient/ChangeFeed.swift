@@ -17,7 +17,7 @@ extension RecordDatabase {
     /// Apply each page as a whole and store it with its position, from which a later feed continues. Applying a page twice is
     /// harmless. A position becomes invalid when it is too old, when the caller's rights change, or when the service is
     /// restored; the feed then compares what the client holds with the database and returns the difference. When the form of
-    /// the type has changed, the feed starts over.
+    /// the type has changed, or the position is that of another query, the feed starts over.
     ///
     /// - Parameters:
     ///   - query: its type, predicate and selected fields count; the predicate may only depend on the record itself.
@@ -153,11 +153,19 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 hasEnded = true
                 return nil
             }
-            let response = try await feed.database.changes(
-                feed.query,
-                from: position,
-                waiting: isUpToDate ? feed.waiting : nil
-            )
+            let response: ChangesResponse
+            do throws(ClientError) {
+                response = try await feed.database.changes(
+                    feed.query,
+                    from: position,
+                    waiting: isUpToDate ? feed.waiting : nil
+                )
+            } catch {
+                // A position of another query, or of one with other fields, says nothing about what the client holds.
+                guard error.serverCode == .invalidToken, position != nil else { throw error }
+                startOver()
+                return nil
+            }
             if let reset = response.reset { return try await page(after: reset) }
             guard let next = response.position else {
                 throw ClientError(.invalidResponse, "The response has neither a token nor a cursor.")
@@ -192,10 +200,14 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                     if reset.allowsComparison { try await feed.waitToCompare() }
                 }
             }
+            startOver()
+            return nil
+        }
+
+        private mutating func startOver() {
             position = nil
             isUpToDate = false
             beginsAnew = true
-            return nil
         }
     }
 

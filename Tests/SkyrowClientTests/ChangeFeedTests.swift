@@ -141,6 +141,22 @@ import Testing
         #expect(error?.code == .invalidResponse)
     }
 
+    @Test func aPositionThatIsNotAcceptedStartsOver() async throws {
+        let scripted = ScriptedClient([.error(134, "InvalidToken"), Self.page(#""token":"b""#, Self.record(3))])
+        var pages: [ChangePage] = []
+        for try await page in try feed(scripted) { pages.append(page) }
+        #expect(pages.map(\.beginsAnew) == [true])
+        #expect(pages.map { $0.changed.map(\.id) } == [[try id(3)]])
+        #expect(
+            sent(scripted) == [#"changes:fetch {"since":"a","limit":100}"#, #"changes:fetch {"limit":100}"#]
+        )
+        // Without a position there is nothing to give up.
+        let refused = ScriptedClient([.error(134, "InvalidToken")])
+        var none = try refused.client.publicDatabase.changes(of: RecordQuery("note")).makeAsyncIterator()
+        let error = await #expect(throws: ClientError.self) { try await none.next() }
+        #expect(error?.serverCode == .invalidToken && refused.transport.isAtItsEnd)
+    }
+
     @Test func aFeedThatIsCancelledWhileItComparesEnds() async throws {
         let scripted = ScriptedClient([Self.reset("access"), .lost])
         let feed = try scripted.client.publicDatabase.changes(
