@@ -149,7 +149,7 @@ extension LiveNotice {
         )
     }
 
-    /// Returns the reconnection delay, at most a minute.
+    /// Returns the reconnection delay.
     private static func pause(_ json: JSONView) -> Duration? {
         let seconds: Double? =
             switch json["retry_after"]?.number {
@@ -157,6 +157,6 @@ extension LiveNotice {
             case .double(let seconds): seconds
             case .outOfRange, nil: nil
             }
-        return seconds.map { .seconds(min(max($0, 0), 60)) }
+        return seconds.map { .seconds(min(max($0, 0), LivePauses.longestAsked / .seconds(1))) }
     }
 }

@@ -158,15 +158,17 @@ enum LivePauses {
     static let silence = Duration.seconds(60)
     private static let first = Duration.milliseconds(500)
     private static let longest = Duration.seconds(30)
+    /// The longest delay that the service may ask for.
+    static let longestAsked = Duration.seconds(60)
 
     /// Returns the delay before an attempt.
     ///
     /// - Parameters:
     ///   - attempt: 1 for the first one after a stream that was open.
-    ///   - asked: the shortest delay, which the service asks of all clients; it counts up to 30 seconds.
+    ///   - asked: the shortest delay, which the service asks of all clients; it counts up to 60 seconds.
     ///   - share: the position in the range of delays, 0 to 1; random, so that clients do not return at the same time.
     static func before(attempt: Int, asked: Duration?, share: Double) -> Duration {
         let own = min(first * (1 << min(attempt - 1, 10)), longest) * (0.5 + share / 2)
-        return max(own, min((asked ?? .zero) * (1 + share / 2), longest))
+        return max(own, min(asked ?? .zero, longestAsked) * (1 + share / 2))
     }
 }

@@ -430,6 +430,7 @@ import Testing
     @Test(
         arguments: [
             (#"{"code":1012,"retry_after":4.2}"#, 4.2...6.3, 4.2...6.3),
+            (#"{"code":1012,"retry_after":40}"#, 40...60, 40...60),
             (#"{"code":4408,"reason":"The client reads too slowly."}"#, 0.25...0.5, 0.25...0.5),
             (#"{"code":4429,"reason":"Too many live connections are open."}"#, 0.25...0.5, 0.5...1),
             (#"{"code":4499}"#, 0.25...0.5, 0.25...0.5), (#"{}"#, 0.25...0.5, 0.25...0.5),

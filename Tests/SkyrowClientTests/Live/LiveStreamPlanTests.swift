@@ -102,7 +102,10 @@ import Testing
         #expect(LivePauses.before(attempt: 1, asked: nil, share: 0) == .milliseconds(250))
         #expect(LivePauses.before(attempt: 1, asked: .seconds(7), share: 0) == .seconds(7))
         #expect(LivePauses.before(attempt: 1, asked: .seconds(7), share: 1) == .seconds(10.5))
-        #expect(LivePauses.before(attempt: 1, asked: .seconds(7000), share: 0) == .seconds(30))
+        #expect(LivePauses.before(attempt: 1, asked: .seconds(50), share: 0) == .seconds(50))
+        // Clients differ, however long they wait.
+        #expect(LivePauses.before(attempt: 1, asked: .seconds(7000), share: 0) == .seconds(60))
+        #expect(LivePauses.before(attempt: 1, asked: .seconds(7000), share: 1) == .seconds(90))
         #expect(LivePauses.before(attempt: 1_000_000, asked: nil, share: 0) == .seconds(15))
     }
 }
