@@ -12,6 +12,8 @@ final class ScriptedTransport: Transport {
         case renewing(String, token: String)
         /// The connection breaks.
         case lost
+        /// The task of the call is cancelled before the line is read.
+        indirect case cancelling(Line)
     }
 
     struct Lost: Error {}
@@ -31,9 +33,13 @@ final class ScriptedTransport: Transport {
     var isAtItsEnd: Bool { state.withLock { $0.lines.isEmpty } }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let line = state.withLock { state in
+        var line = state.withLock { state in
             state.requests.append(request)
             return state.lines.isEmpty ? nil : state.lines.removeFirst()
+        }
+        if case .cancelling(let inner) = line {
+            withUnsafeCurrentTask { $0?.cancel() }
+            line = inner
         }
         switch line {
         case .response(let text, let status): return TransportResponse(status: status, body: Array(text.utf8))
@@ -43,7 +49,7 @@ final class ScriptedTransport: Transport {
                 headers: [(name: "x-skyrow-access-token", value: token)],
                 body: Array(#"{"jsonrpc":"2.0","id":1,"result":\#(json)}"#.utf8)
             )
-        case .lost: throw Lost()
+        case .lost, .cancelling: throw Lost()
         case nil: throw EndOfScript()
         }
     }

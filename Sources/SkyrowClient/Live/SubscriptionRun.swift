@@ -23,7 +23,7 @@ extension SubscriptionRun {
             return nil
         } catch {
             link.end()
-            if error.code == .cancelled { return nil }
+            if error.code == .cancelled || Task.isCancelled { return nil }
             throw error
         }
     }

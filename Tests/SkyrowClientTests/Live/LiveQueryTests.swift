@@ -274,6 +274,16 @@ import Testing
         #expect(log.error?.code == .invalidResponse && log.short == ["initial 1", "ready", "reset access"])
     }
 
+    @Test func aQueryThatIsCancelledWhileItComparesEnds() async throws {
+        let scripted = StreamingClient(calls: [.cancelling(.error(102, "PermissionDenied"))])
+        let log = Log(try tasks(scripted))
+        let stream = try await scripted.transport.stream(1)
+        stream.checkpoint(["q1": "a"], ready: true)
+        stream.reset("q1", "access")
+        try await waiting(until: "the query ends", hearing: [log]) { log.hasEnded }
+        #expect(log.error == nil && scripted.transport.calls.isAtItsEnd)
+    }
+
     @Test func whatIsTooMuchComesAgain() async throws {
         let scripted = StreamingClient()
         scripted.transport.whenOpened(1) { stream in
