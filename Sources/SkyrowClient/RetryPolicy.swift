@@ -49,8 +49,7 @@ extension RetryPolicy {
         let longest = min(initialDelay * (1 << min(attempt - 1, 20)), maximumDelay)
         let jittered = longest * (0.5 + share / 2)
         // The server's `retry_after` is a lower bound; one above the maximum delay ends the retries.
-        guard case .integer(let seconds) = failure.serverError?.info["retry_after"] else { return jittered }
-        let asked = Duration.seconds(max(seconds, 0))
+        guard let asked = failure.serverError?.retryAfter else { return jittered }
         return asked > maximumDelay ? nil : max(asked, jittered)
     }
 
@@ -67,5 +66,13 @@ extension RetryPolicy {
         case .noResponse: repeatability == .safe
         default: false
         }
+    }
+}
+
+extension SkyrowError {
+    /// The shortest delay before the next attempt, when the service asks for one.
+    var retryAfter: Duration? {
+        guard case .integer(let seconds)? = info["retry_after"] else { return nil }
+        return .seconds(max(seconds, 0))
     }
 }

@@ -27,9 +27,7 @@ struct LiveRefusals {
             }
         count += 1
         guard mayPass, isEstablished || count < maximumAttempts else { throw error }
-        var asked: Duration?
-        if case .integer(let seconds)? = error.serverError?.info["retry_after"] { asked = .seconds(max(seconds, 0)) }
-        return LivePauses.before(attempt: count, asked: asked, share: .random(in: 0...1))
+        return LivePauses.before(attempt: count, asked: error.serverError?.retryAfter, share: .random(in: 0...1))
     }
 }
 

@@ -258,20 +258,23 @@ extension LiveStream {
             body += bytes
             guard body.count <= Self.responseLimit else { break }
         }
+        let document = try? JSONDocument(body)
+        let refusal = document?.withRoot { root in
+            root.isObject ? root["error"].flatMap { $0.isObject ? SkyrowError(rpc: $0) : nil } : nil
+        }
         switch stream.status {
         case 429, 502, 503, 504:
-            return .ended(wasOpen: false, asked: nil)
+            return .ended(wasOpen: false, asked: refusal?.retryAfter)
         default: break
         }
-        guard let document = try? JSONDocument(body) else {
+        if let refusal {
+            if refusal.code == .accessTokenNotAccepted { client.forget(session) }
+            return .refused(.refused(refusal))
+        }
+        guard let document else {
             return .refused(.invalid("The response is not from a Skyrow service (HTTP \(stream.status))."))
         }
         return document.withRoot { root in
-            if root.isObject, let error = root["error"], error.isObject {
-                let refusal = SkyrowError(rpc: error)
-                if refusal.code == .accessTokenNotAccepted { client.forget(session) }
-                return .refused(.refused(refusal))
-            }
             guard root.isArray else {
                 return .refused(.invalid("The service has no event streams (HTTP \(stream.status))."))
             }

@@ -395,6 +395,20 @@ import Testing
         log.cancel()
     }
 
+    @Test(arguments: [(131, 429), (135, 503)])
+    func aServiceThatOpensNoStreamSaysWhenToComeBack(code: Int, status: Int) async throws {
+        let error = #"{"code":\#(code),"message":"No.","data":{"name":"Name","info":{"retry_after":60}}}"#
+        let scripted = StreamingClient([
+            .response(#"{"jsonrpc":"2.0","id":null,"error":\#(error)}"#, status: status)
+        ])
+        let log = Log(try tasks(scripted))
+        try await scripted.transport.stream(2).checkpoint(["q1": "a"], ready: true)
+        try await log.waits(for: ["ready"])
+        let pauses = scripted.pauses
+        #expect(pauses.count == 1 && pauses.allSatisfy { $0 >= .seconds(60) && $0 <= .seconds(90) }, "\(pauses)")
+        log.cancel()
+    }
+
     @Test(arguments: [
         ("live:changes", "no JSON"), ("live:changes", "{}"), ("live:changes", #"{"changes":[{"event":"created"}]}"#),
         ("live:changes", #"{"changes":[{"subscription":"q1","event":"created"}]}"#),
