@@ -1,5 +1,5 @@
 /// All orders in which the steps of several scripts can happen, each script in its own order.
-func interleavings<Step>(_ scripts: [[Step]]) -> [[Step]] {
+package func interleavings<Step>(_ scripts: [[Step]]) -> [[Step]] {
     let rest = scripts.filter { !$0.isEmpty }
     guard !rest.isEmpty else { return [[]] }
     return rest.indices.flatMap { place in
