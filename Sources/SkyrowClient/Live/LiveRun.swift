@@ -35,11 +35,31 @@ final class LiveRun: SubscriptionRun {
             return try take(try await link.listen())
         case .compare(let cursor, let pause):
             if let pause { try await client.waitToSubscribe(pause) }
-            return progress.compared(try await comparedPage(after: cursor))
+            return try await calling { () async throws(ClientError) in
+                progress.compared(try await comparedPage(after: cursor))
+            }
         case .fetch(let ids):
-            return progress.fetched(try await records(ids))
+            return try await calling { () async throws(ClientError) in progress.fetched(try await records(ids)) }
         case .load(let cursor):
-            return progress.loaded(try await loadedPage(after: cursor))
+            return try await calling { () async throws(ClientError) in
+                progress.loaded(try await loadedPage(after: cursor))
+            }
+        }
+    }
+
+    /// Takes a step that calls the service. When the service is unavailable, waits without an event, so that the step is taken
+    /// again.
+    private func calling(_ step: () async throws(ClientError) -> [LiveEvent]) async throws(ClientError) -> [LiveEvent] {
+        do throws(ClientError) {
+            let events = try await step()
+            link.accepted()
+            return events
+        } catch {
+            guard error.code == .refused || error.code == .noResponse else { throw error }
+            // Like the stream, a call waits for a lost service without a limit.
+            let isEstablished = progress.isEstablished || error.code == .noResponse
+            try await client.waitToSubscribe(try link.pause(after: error, isEstablished: isEstablished))
+            return []
         }
     }
 

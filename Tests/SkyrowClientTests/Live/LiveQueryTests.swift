@@ -274,6 +274,27 @@ import Testing
         #expect(log.error?.code == .invalidResponse && log.short == ["initial 1", "ready", "reset access"])
     }
 
+    @Test func aComparisonWaitsForTheService() async throws {
+        let failure = #"{"_id":"task/1","_type":"error","name":"UnexpectedError","code":10000,"message":"No."}"#
+        let lost = Array(repeating: ScriptedTransport.Line.lost, count: 9)
+        let scripted = StreamingClient(
+            calls: lost + [
+                .result(#"{"records":[["1",2]],"token":"u","cursor":null,"more":false,"reset":null}"#),
+                .result("[\(failure)]"), .result("[\(Self.record(1, 2))]"),
+            ]
+        )
+        let log = Log(try tasks(scripted))
+        let first = try await scripted.transport.stream(1)
+        first.changes("initial", Self.change("q1", "changed", 1))
+        first.checkpoint(["q1": "a"], ready: true)
+        first.reset("q1", "branch")
+        let second = try await scripted.transport.stream(2)
+        #expect(second.subscriptions["q1"]?.contains(#""since":"u""#) == true)
+        try await log.waits(for: ["initial 1", "ready", "reset branch", "changed 1"])
+        #expect(scripted.transport.calls.isAtItsEnd)
+        log.cancel()
+    }
+
     @Test func aQueryThatIsCancelledWhileItComparesEnds() async throws {
         let scripted = StreamingClient(calls: [.cancelling(.error(102, "PermissionDenied"))])
         let log = Log(try tasks(scripted))
@@ -309,7 +330,9 @@ import Testing
     }
 
     @Test func aBeginningThatIsTooMuchIsReadInPages() async throws {
+        // The service is away for longer than a call is repeated.
         let scripted = StreamingClient(calls: [
+            .lost, .lost, .lost, .lost, .lost,
             .result(
                 #"{"changed":[\#(Self.record(1))],"removed":[],"token":null,"cursor":"c","more":true,"reset":null}"#
             ),
