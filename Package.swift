@@ -81,7 +81,7 @@ let package = Package(
                 "SkyrowSystem",
             ]
         ),
-        .target(name: "SkyrowWire", dependencies: ["SkyrowJSON", "SkyrowModel"]),
+        .target(name: "SkyrowProtocol", dependencies: ["SkyrowJSON", "SkyrowModel"]),
         .target(name: "SkyrowQuery", dependencies: ["SkyrowJSON", "SkyrowModel"]),
 
         // Layer 2
@@ -89,18 +89,18 @@ let package = Package(
             name: "SkyrowStore",
             dependencies: [
                 "CSQLFiles", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowQuery", "SkyrowSystem",
+                "SkyrowProtocol", "SkyrowQuery", "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
-        .target(name: "SkyrowClient", dependencies: ["SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowWire"]),
+        .target(name: "SkyrowClient", dependencies: ["SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowProtocol"]),
 
         // Layer 3
         .target(
             name: "SkyrowActions",
             dependencies: [
                 "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowQuery", "SkyrowRemote",
-                "SkyrowStore", "SkyrowSystem", "SkyrowWire",
+                "SkyrowStore", "SkyrowSystem", "SkyrowProtocol",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
@@ -112,7 +112,7 @@ let package = Package(
             name: "SkyrowHTTP",
             dependencies: [
                 "SkyrowActions", "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowQuery",
-                "SkyrowSystem", "SkyrowWire",
+                "SkyrowSystem", "SkyrowProtocol",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
@@ -133,7 +133,7 @@ let package = Package(
             name: "SkyrowMaintenance",
             dependencies: [
                 "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore",
-                "SkyrowSystem", "SkyrowWire",
+                "SkyrowSystem", "SkyrowProtocol",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
@@ -142,7 +142,7 @@ let package = Package(
             dependencies: [
                 .target(name: "CMalloc", condition: server),
                 "SkyrowActions", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel",
-                "SkyrowPostgres", "SkyrowRemote", "SkyrowStore", "SkyrowSystem",
+                "SkyrowPostgres", "SkyrowProtocol", "SkyrowRemote", "SkyrowStore", "SkyrowSystem",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
@@ -157,7 +157,7 @@ let package = Package(
             name: "skyrow",
             dependencies: [
                 "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowRemote", "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowWire",
+                "SkyrowRemote", "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
@@ -177,8 +177,8 @@ let package = Package(
         .testTarget(name: "SkyrowModelTests", dependencies: ["SkyrowModel", "SkyrowTestSupport"]),
         .testTarget(name: "SkyrowJSONTests", dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowTestSupport"]),
         .testTarget(
-            name: "SkyrowWireTests",
-            dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]
+            name: "SkyrowProtocolTests",
+            dependencies: ["SkyrowJSON", "SkyrowModel", "SkyrowProtocol", "SkyrowTestSupport"]
         ),
         .testTarget(
             name: "SkyrowQueryTests",
@@ -197,7 +197,7 @@ let package = Package(
             name: "SkyrowStoreTests",
             dependencies: [
                 "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
-                "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
+                "SkyrowStore", "SkyrowProtocol", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
@@ -215,7 +215,7 @@ let package = Package(
             name: "SkyrowHTTPTests",
             dependencies: [
                 "SkyrowActions", "SkyrowConcurrency", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport", "SkyrowWire",
+                "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowProtocol", "SkyrowTestSupport",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
@@ -234,7 +234,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SkyrowClientTests",
-            dependencies: ["SkyrowClient", "SkyrowJSON", "SkyrowModel", "SkyrowTestSupport", "SkyrowWire"]
+            dependencies: ["SkyrowClient", "SkyrowJSON", "SkyrowModel", "SkyrowProtocol", "SkyrowTestSupport"]
         ),
         .testTarget(
             name: "SkyrowMaintenanceTests",
@@ -259,7 +259,7 @@ let package = Package(
             dependencies: [
                 "SkyrowActions", "SkyrowClient", "SkyrowHTTP", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
                 "SkyrowServer",
-                "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport", "SkyrowWire", "skyrow",
+                "SkyrowStore", "SkyrowSystem", "SkyrowProtocol", "SkyrowTestSupport", "skyrow",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]

@@ -2,6 +2,7 @@ package import Logging
 package import Metrics
 import ServiceLifecycle
 package import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 package import SkyrowStore
 import Synchronization
@@ -143,7 +144,7 @@ package final class ActionService: Service, Sendable {
     ) async throws(SkyrowError) -> Success {
         do {
             let success = try await body()
-            if ActionCatalog[action].changesData { feedWaiting.noteWrite() }
+            if ActionCatalog[action].effect != .reads { feedWaiting.noteWrite() }
             observe(.completed(action, nil))
             live.noteWrite()
             return success

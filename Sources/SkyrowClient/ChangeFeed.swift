@@ -1,6 +1,6 @@
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension RecordDatabase {
     /// The records of a query, kept current: first all of them, then their changes, for as long as the feed is iterated.

@@ -1,6 +1,6 @@
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 // Operators of arrays and JSON objects; those of numbers, dates and strings are in SkyrowModel.
 

@@ -1,7 +1,7 @@
 public import Foundation
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension JSONText {
     /// Parses an array or object in JSON by RFC 8259; throws `108 InvalidArgument` when the data is neither.

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The bytes of one JSON-RPC call and of its response.
 enum RPCBody {

@@ -1,6 +1,6 @@
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension RecordDatabase {
     /// Groups the records of a type and computes aggregates of each group.

@@ -1,7 +1,7 @@
 import Foundation
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension RecordDatabase {
     /// Changes all matching records of a type, or none. Records that the caller may only read are reported and left unchanged.

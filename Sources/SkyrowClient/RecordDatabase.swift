@@ -1,7 +1,7 @@
 import Foundation
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The records of one database.
 ///

@@ -1,6 +1,6 @@
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension RecordValue {
     /// The elements of an array; nil for any other value.

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension SkyrowClient {
     /// Returns who creates, reads, updates and deletes the records of a type, and the defaults of new ones; requires the master

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// An account, as its owner sees it.
 public struct Account: Hashable, Sendable {

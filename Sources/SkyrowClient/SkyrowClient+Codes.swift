@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The handle of a requested code, which is sent with the digits that the user reads in the mail.
 public struct CodeHandle: Hashable, Sendable {

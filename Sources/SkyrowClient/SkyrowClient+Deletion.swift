@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The result of deleting an account.
 public struct AccountDeletion: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// A log-in with the correct password that requires a code of the second factor.
 public struct SecondFactorRequest: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension SkyrowClient {
     /// Returns the indexes of a record type, or of all types, without those that every type has.

@@ -1,6 +1,6 @@
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// A key with scopes of an application, as the holder of the master key sees it.
 public struct AccessKey: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension SkyrowClient {
     /// Logs in with the id token of a provider; the service creates the account on the first login.

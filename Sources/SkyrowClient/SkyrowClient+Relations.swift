@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// A user to whom the caller has a relation.
 public struct RelatedUser: Hashable, Sendable {

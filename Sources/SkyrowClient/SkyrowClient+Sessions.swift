@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension SkyrowClient {
     /// Adopts the session of an access token, such as one that another part of the application holds.

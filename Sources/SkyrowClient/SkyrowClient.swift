@@ -1,7 +1,7 @@
 public import Foundation
 import SkyrowJSON
 @_exported public import SkyrowModel
-import SkyrowWire
+@_exported public import SkyrowProtocol
 
 /// A client of a Skyrow service: the current session, and a method for every action.
 ///
@@ -99,6 +99,22 @@ public final class SkyrowClient: Sendable {
 // MARK: Calls
 
 extension SkyrowClient {
+    /// Calls an action with its parameters, and returns its result.
+    ///
+    /// ```swift
+    /// let added = try await client.call(Actions.roleAdd, RoleChange(role: "Moderators", users: ["ann"]))
+    /// ```
+    public func call<Parameters, Result>(
+        _ action: Action<Parameters, Result>,
+        _ parameters: Parameters
+    ) async throws(ClientError) -> Result {
+        try await call(action.name) {
+            action.parameters.write(parameters, $0)
+        } read: { json throws(SkyrowError) in
+            try action.result.read(json, "result")
+        }
+    }
+
     /// Calls an action, retries it where that is safe and useful, and reads its result.
     ///
     /// - Parameters:
@@ -110,7 +126,7 @@ extension SkyrowClient {
         parameters: ((JSONWriter) -> Void)? = nil,
         read: (JSONView) throws(SkyrowError) -> Result
     ) async throws(ClientError) -> Result {
-        let repeatability = repeatability ?? (ActionCatalog[action].changesData ? .unsafe : .safe)
+        let repeatability = repeatability ?? (ActionCatalog[action].effect == .once ? .unsafe : .safe)
         let body = RPCBody.call(action, parameters: parameters)
         var attempt = 1
         while true {

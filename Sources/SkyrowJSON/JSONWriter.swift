@@ -14,7 +14,7 @@ package import SkyrowModel
 /// The caller must balance what it begins, and write a key before each value of an object. A writer is for one thread at a time;
 /// `removeAll` keeps the memory for the next result.
 ///
-/// Methods that append a few bytes are inlinable: SkyrowWire writes the forms of records and values byte by byte, and a call for
+/// Methods that append a few bytes are inlinable: SkyrowProtocol writes the forms of records and values byte by byte, and a call for
 /// each would cost more than the copy.
 package final class JSONWriter {
     /// Behind a pointer, because each access to a member of a class is checked for exclusivity.

@@ -138,17 +138,6 @@ package struct AuthResult: Sendable {
     }
 }
 
-/// `role:assign` and `role:revoke`, decoded.
-package struct RoleMembersRequest: Sendable {
-    package var roles: [RoleName]
-    package var users: [UserID]
-
-    package init(roles: [RoleName], users: [UserID]) {
-        self.roles = roles
-        self.users = users
-    }
-}
-
 /// `schema:create`, decoded: types to create, and fields to add to existing ones.
 package struct SchemaCreateRequest: Sendable {
     package var types: [RecordType]

@@ -1,6 +1,6 @@
 @testable import SkyrowJSON
 @testable import SkyrowModel
-@testable import SkyrowWire
+@testable import SkyrowProtocol
 
 // What libFuzzer calls with every input (`make fuzz`). It is built by scripts/fuzz together with the tests' slow reader,
 // which decides what is JSON; a disagreement, a crash or a read outside of the input ends the run.
@@ -115,9 +115,10 @@ private func readChangesAndAccounts(_ json: JSONView) {
     _ = try? CodeConfirmation(parameters: json)
     _ = try? FactorLogInRequest(parameters: json)
     _ = try? KeyCreateRequest(parameters: json)
-    _ = try? RoleSaveRequest(parameters: json)
-    _ = try? RoleChangeRequest(parameters: json)
-    _ = try? GroupRequest(parameters: json)
+    check(Actions.roleSave.parameters, json)
+    check(Actions.roleAdd.parameters, json)
+    check(Actions.roleMembers.parameters, json)
+    check(Actions.groupAdd.parameters, json)
     _ = try? ProviderStartRequest(parameters: json)
     _ = try? ProviderFinishRequest(parameters: json)
     _ = try? ProviderLogInRequest(parameters: json)
@@ -125,6 +126,11 @@ private func readChangesAndAccounts(_ json: JSONView) {
     _ = try? RelationChangeRequest(parameters: json)
     _ = try? StepUpRequest(parameters: json)
     _ = try? RevokeSessionsRequest(parameters: json)
+}
+
+private func check<Root>(_ form: Form<Root>, _ json: JSONView) {
+    guard let value = try? form.read(json) else { return }
+    checkStability(of: value, write: { form.write($1, $0) }, read: form.read)
 }
 
 /// What was written can be read, and is written again in the same way.

@@ -1,4 +1,6 @@
 import SkyrowModel
+import SkyrowProtocol
+import SkyrowStore
 import Testing
 
 @testable import SkyrowActions
@@ -120,5 +122,18 @@ extension Caller {
         var caller = self
         caller.isElevated = false
         return caller
+    }
+}
+
+extension ActionService {
+    /// Performs an action that is described once.
+    func run<Parameters, Result>(
+        _ action: Action<Parameters, Result>,
+        _ parameters: Parameters,
+        by caller: Caller,
+        origin: RequestOrigin = RequestOrigin(),
+        turn: ReadTurn? = nil
+    ) async throws(SkyrowError) -> Result {
+        try await run(action, parameters, Call(by: caller, from: origin, turn: turn))
     }
 }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -31,29 +32,29 @@ import Testing
             let user = result.userID
             _ = try await service.save(SaveRequest(draft("note/1", ["title": "words"])), by: ann)
             try await fixture.psql("DELETE FROM _audit")
-            let members = RoleMembersRequest(roles: ["reader", "writer"], users: [user, "nobody"])
-            let change = RoleChangeRequest(role: "team", users: [user], roles: ["reader"])
-            let groups = GroupRequest(userID: user, groups: ["golf"])
+            let members = RoleAssignment(roles: ["reader", "writer"], users: [user, "nobody"])
+            let change = RoleChange(role: "team", users: [user], roles: ["reader"])
+            let groups = GroupChange(groups: ["golf"], user: user)
             var rule = ClassAccessChange(type: type("note"))
             rule.rules.updateValue(ClassRule([.role("reader")]), forKey: .read)
             rule.fields[field("title")] = [.read: [.owner]]
             let list = AccessList([AccessEntry(.role("reader"), .read)])
             // Twice each: what changes nothing leaves nothing, but for what is written as a whole.
             for _ in 0..<2 {
-                _ = try await service.setAdminRoles(["Admin"], by: master, origin: origin)
-                _ = try await service.setDefaultRoles(["reader"], by: master, origin: origin)
-                try await service.assignRoles(members, by: master, origin: origin)
-                _ = try await service.saveRole(RoleSaveRequest(name: "team"), by: master, origin: origin)
-                _ = try await service.addToRole(change, by: master, origin: origin)
-                _ = try await service.addGroups(groups, by: master, origin: origin)
+                _ = try await service.run(Actions.roleAdmin, ["Admin"], by: master, origin: origin)
+                _ = try await service.run(Actions.roleDefault, ["reader"], by: master, origin: origin)
+                try await service.run(Actions.roleAssign, members, by: master, origin: origin)
+                _ = try await service.run(Actions.roleSave, RoleSave(name: "team"), by: master, origin: origin)
+                _ = try await service.run(Actions.roleAdd, change, by: master, origin: origin)
+                _ = try await service.run(Actions.groupAdd, groups, by: master, origin: origin)
             }
             for _ in 0..<2 {
-                _ = try await service.removeFromRole(change, by: master, origin: origin)
-                try await service.revokeRoles(members, by: master, origin: origin)
-                _ = try await service.removeGroups(groups, by: master, origin: origin)
+                _ = try await service.run(Actions.roleRemove, change, by: master, origin: origin)
+                try await service.run(Actions.roleRevoke, members, by: master, origin: origin)
+                _ = try await service.run(Actions.groupRemove, groups, by: master, origin: origin)
             }
-            try await service.deleteRole("team", by: master, origin: origin)
-            try await expectError(.resourceNotFound) { try await service.deleteRole("team", by: master) }
+            try await service.run(Actions.roleDelete, "team", by: master, origin: origin)
+            try await expectError(.resourceNotFound) { try await service.run(Actions.roleDelete, "team", by: master) }
             _ = try await service.changeClassAccess(rule, by: master, origin: origin)
             _ = try await service.setDefaultAccess(
                 DefaultAccessRequest(type: type("note"), access: list),

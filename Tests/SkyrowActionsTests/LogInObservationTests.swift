@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -91,7 +92,7 @@ import Testing
             // One record of a batch, while the request itself goes well.
             _ = try await service.save(SaveRequest(draft("note/1", ["title": .string("z")])), by: bob)
             #expect(denials() == ["permission"])
-            _ = try? await service.assignRoles(RoleMembersRequest(roles: ["x"], users: []), by: bob)
+            _ = try? await service.run(Actions.roleAssign, RoleAssignment(roles: ["x"], users: []), by: bob)
             #expect(denials() == ["permission"])
             var scoped = bob
             scoped.key = KeyGrant(try #require(KeyID("k00000001")), named: "web", .client, [try KeyScope("type:other")])

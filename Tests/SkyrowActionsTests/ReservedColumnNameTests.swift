@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
@@ -118,10 +119,10 @@ import Testing
         )
         _ = try await service.signUp(SignUpRequest(profile: names.map { ($0, kind.value) }))
         let caller = try await service.authenticate(.token(result.accessToken), for: .user)
-        let roles = RoleMembersRequest(roles: ["editor"], users: [result.userID])
-        try await service.assignRoles(roles, by: ServiceFixture.masterCaller)
+        let roles = RoleAssignment(roles: ["editor"], users: [result.userID])
+        try await service.run(Actions.roleAssign, roles, by: ServiceFixture.masterCaller)
         #expect(try await service.logIn(first).roles == ["editor"])
-        try await service.revokeRoles(roles, by: ServiceFixture.masterCaller)
+        try await service.run(Actions.roleRevoke, roles, by: ServiceFixture.masterCaller)
         let changed = try await service.changePassword(
             ChangePasswordRequest(oldPassword: first.password, password: "battery staple"),
             by: caller

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -17,32 +18,32 @@ import Testing
             let (ann, _) = try await service.signUp("ann")
             // a is in b, b in c, and so on: seven in all, and a second way.
             for name in ["a", "b", "c", "d", "e", "f", "g"] as [RoleName] {
-                _ = try await service.saveRole(RoleSaveRequest(name: name), by: Self.master)
+                _ = try await service.run(Actions.roleSave, RoleSave(name: name), by: Self.master)
             }
             for (role, member) in [("b", "a"), ("c", "b"), ("d", "c"), ("e", "d"), ("f", "e"), ("f", "a")]
                 as [(RoleName, RoleName)]
             {
-                let added = try await service.addToRole(RoleChangeRequest(role: role, roles: [member]), by: Self.master)
+                let added = try await service.run(Actions.roleAdd, RoleChange(role: role, roles: [member]), by: Self.master)
                 #expect(added == 1)
             }
             func roles() async throws -> [RoleName] {
                 try await service.authenticate(.token(ann.accessToken), for: .user).roles
             }
             #expect(try await roles() == [])
-            let added = try await service.addToRole(RoleChangeRequest(role: "a", users: [ann.userID]), by: Self.master)
+            let added = try await service.run(Actions.roleAdd, RoleChange(role: "a", users: [ann.userID]), by: Self.master)
             #expect(added == 1)
             #expect(try await roles() == ["a", "b", "c", "d", "e", "f"])
             // Given are fewer, and those are what old clients see.
-            #expect(try await service.roles(of: [ann.userID], by: Self.master) == [ann.userID: ["a"]])
+            #expect(try await service.run(Actions.roleGet, [ann.userID], by: Self.master) == [ann.userID: ["a"]])
             let again = try await service.logIn(LogInRequest(authData: ["username": "ann"], password: "secret"))
             #expect(again.roles == ["a"])
             let caller = try await service.authenticate(.token(again.accessToken), for: .user)
             #expect(caller.roles == ["a", "b", "c", "d", "e", "f"])
             // One way is gone, the other one stays.
-            let removed = try await service.removeFromRole(RoleChangeRequest(role: "b", roles: ["a"]), by: Self.master)
+            let removed = try await service.run(Actions.roleRemove, RoleChange(role: "b", roles: ["a"]), by: Self.master)
             #expect(removed == 1)
             #expect(try await roles() == ["a", "f"])
-            #expect(try await service.removeFromRole(RoleChangeRequest(role: "b", roles: ["a"]), by: Self.master) == 0)
+            #expect(try await service.run(Actions.roleRemove, RoleChange(role: "b", roles: ["a"]), by: Self.master) == 0)
         }
     }
 
@@ -50,17 +51,17 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (ann, _) = try await service.signUp("ann")
-            _ = try await service.saveRole(RoleSaveRequest(name: "staff"), by: Self.master)
-            _ = try await service.addToRole(RoleChangeRequest(role: "Admin", roles: ["staff"]), by: Self.master)
+            _ = try await service.run(Actions.roleSave, RoleSave(name: "staff"), by: Self.master)
+            _ = try await service.run(Actions.roleAdd, RoleChange(role: "Admin", roles: ["staff"]), by: Self.master)
             try await expectError(.permissionDenied) {
                 try await service.authenticate(.token(ann.accessToken), for: .administrator)
             }
-            _ = try await service.addToRole(RoleChangeRequest(role: "staff", users: [ann.userID]), by: Self.master)
+            _ = try await service.run(Actions.roleAdd, RoleChange(role: "staff", users: [ann.userID]), by: Self.master)
             let admin = try await service.authenticate(.token(ann.accessToken), for: .administrator)
             #expect(admin.isAdministrator)
             let again = try await service.logIn(LogInRequest(authData: ["username": "ann"], password: "secret"))
             _ = try await service.authenticate(.token(again.accessToken), for: .administrator)
-            try await service.deleteRole("staff", by: admin)
+            try await service.run(Actions.roleDelete, "staff", by: admin)
             try await expectError(.permissionDenied) {
                 try await service.authenticate(.token(again.accessToken), for: .administrator)
             }
@@ -73,37 +74,37 @@ import Testing
             let (ann, caller) = try await service.signUp("ann")
             let own = list((.user(ann.userID), .write))
             for name in ["staff", "above", "below"] as [RoleName] {
-                _ = try await service.saveRole(RoleSaveRequest(name: name, access: own), by: Self.master)
+                _ = try await service.run(Actions.roleSave, RoleSave(name: name, access: own), by: Self.master)
             }
-            _ = try await service.addToRole(RoleChangeRequest(role: "above", roles: ["staff"]), by: Self.master)
-            _ = try await service.addToRole(RoleChangeRequest(role: "Admin", roles: ["above"]), by: Self.master)
+            _ = try await service.run(Actions.roleAdd, RoleChange(role: "above", roles: ["staff"]), by: Self.master)
+            _ = try await service.run(Actions.roleAdd, RoleChange(role: "Admin", roles: ["above"]), by: Self.master)
             // Not herself, not a role that she could be put into, and not by taking another out.
             for request in [
-                RoleChangeRequest(role: "staff", users: [ann.userID]),
-                RoleChangeRequest(role: "above", users: [ann.userID]),
-                RoleChangeRequest(role: "staff", roles: ["below"]),
+                RoleChange(role: "staff", users: [ann.userID]),
+                RoleChange(role: "above", users: [ann.userID]),
+                RoleChange(role: "staff", roles: ["below"]),
             ] {
-                try await expectError(.permissionDenied) { try await service.addToRole(request, by: caller) }
-                try await expectError(.permissionDenied) { try await service.removeFromRole(request, by: caller) }
+                try await expectError(.permissionDenied) { try await service.run(Actions.roleAdd, request, by: caller) }
+                try await expectError(.permissionDenied) { try await service.run(Actions.roleRemove, request, by: caller) }
             }
             try await expectError(.resourceNotFound) {
-                try await service.addToRole(RoleChangeRequest(role: "Admin", users: [ann.userID]), by: caller)
+                try await service.run(Actions.roleAdd, RoleChange(role: "Admin", users: [ann.userID]), by: caller)
             }
-            try await expectError(.permissionDenied) { try await service.deleteRole("staff", by: caller) }
-            #expect(try await service.addToRole(RoleChangeRequest(role: "below", users: [ann.userID]), by: caller) == 1)
+            try await expectError(.permissionDenied) { try await service.run(Actions.roleDelete, "staff", by: caller) }
+            #expect(try await service.run(Actions.roleAdd, RoleChange(role: "below", users: [ann.userID]), by: caller) == 1)
             // Which roles are an administrator's is for the master key, whoever asks.
             let boss = Caller(kind: .user(ann.userID), roles: ["Admin"], isAdministrator: true)
             for caller in [caller, boss] {
                 for request in [
-                    RoleSaveRequest(name: "below", isAdministrators: true),
-                    RoleSaveRequest(name: "below", isDefault: true),
-                    RoleSaveRequest(name: "fresh", isAdministrators: true),
+                    RoleSave(name: "below", isAdministrators: true),
+                    RoleSave(name: "below", isDefault: true),
+                    RoleSave(name: "fresh", isAdministrators: true),
                 ] {
-                    try await expectError(.permissionDenied) { try await service.saveRole(request, by: caller) }
+                    try await expectError(.permissionDenied) { try await service.run(Actions.roleSave, request, by: caller) }
                 }
             }
-            try await expectError(.permissionDenied) { try await service.deleteRole("Admin", by: boss) }
-            #expect(try await service.addToRole(RoleChangeRequest(role: "staff", users: [ann.userID]), by: boss) == 1)
+            try await expectError(.permissionDenied) { try await service.run(Actions.roleDelete, "Admin", by: boss) }
+            #expect(try await service.run(Actions.roleAdd, RoleChange(role: "staff", users: [ann.userID]), by: boss) == 1)
         }
     }
 
@@ -116,10 +117,10 @@ import Testing
             for (name, access) in [("mine", may), ("also mine", may), ("seen", sees), ("hidden", nil)]
                 as [(RoleName, AccessList?)]
             {
-                _ = try await service.saveRole(RoleSaveRequest(name: name, access: access), by: Self.master)
+                _ = try await service.run(Actions.roleSave, RoleSave(name: name, access: access), by: Self.master)
             }
             func add(_ role: RoleName, _ roles: RoleName..., users: [UserID] = []) async throws(SkyrowError) -> Int {
-                try await service.addToRole(RoleChangeRequest(role: role, users: users, roles: roles), by: caller)
+                try await service.run(Actions.roleAdd, RoleChange(role: role, users: users, roles: roles), by: caller)
             }
             #expect(try await add("mine", "also mine") == 1)
             #expect(try await add("mine", "also mine", users: [ann.userID]) == 1)
@@ -132,9 +133,10 @@ import Testing
                 #expect(error?.path == path)
             }
             // What is taken out gives nothing, so that it takes a right to the role alone.
-            _ = try await service.addToRole(RoleChangeRequest(role: "mine", roles: ["hidden"]), by: Self.master)
-            let removed = try await service.removeFromRole(
-                RoleChangeRequest(role: "mine", users: ["ghost"], roles: ["hidden", "unknown", "also mine"]),
+            _ = try await service.run(Actions.roleAdd, RoleChange(role: "mine", roles: ["hidden"]), by: Self.master)
+            let removed = try await service.run(
+                Actions.roleRemove,
+                RoleChange(role: "mine", users: ["ghost"], roles: ["hidden", "unknown", "also mine"]),
                 by: caller
             )
             #expect(removed == 2)
@@ -143,7 +145,7 @@ import Testing
             }
             #expect(error?.path == "users[1]")
             try await expectError(.notAuthenticated) {
-                try await service.addToRole(RoleChangeRequest(role: "mine"), by: .anonymous)
+                try await service.run(Actions.roleAdd, RoleChange(role: "mine"), by: .anonymous)
             }
         }
     }
@@ -154,18 +156,18 @@ import Testing
             let (ann, caller) = try await service.signUp("ann")
             let may = list((.user(ann.userID), .update))
             for (name, access) in [("a", may), ("b", nil), ("c", may)] as [(RoleName, AccessList?)] {
-                _ = try await service.saveRole(RoleSaveRequest(name: name, access: access), by: Self.master)
+                _ = try await service.run(Actions.roleSave, RoleSave(name: name, access: access), by: Self.master)
             }
-            _ = try await service.addToRole(RoleChangeRequest(role: "b", roles: ["a"]), by: Self.master)
-            _ = try await service.addToRole(RoleChangeRequest(role: "c", roles: ["b"]), by: Self.master)
-            let circle = RoleChangeRequest(role: "a", roles: ["c"])
-            var error = try await expectError(.duplicated) { try await service.addToRole(circle, by: Self.master) }
+            _ = try await service.run(Actions.roleAdd, RoleChange(role: "b", roles: ["a"]), by: Self.master)
+            _ = try await service.run(Actions.roleAdd, RoleChange(role: "c", roles: ["b"]), by: Self.master)
+            let circle = RoleChange(role: "a", roles: ["c"])
+            var error = try await expectError(.duplicated) { try await service.run(Actions.roleAdd, circle, by: Self.master) }
             #expect(error?.info["cycle"] == .list([.string("c"), .string("a"), .string("b"), .string("c")]))
             // One who does not see b is not shown it.
-            error = try await expectError(.duplicated) { try await service.addToRole(circle, by: caller) }
+            error = try await expectError(.duplicated) { try await service.run(Actions.roleAdd, circle, by: caller) }
             #expect(error?.info["cycle"] == nil)
             error = try await expectError(.duplicated) {
-                try await service.addToRole(RoleChangeRequest(role: "a", roles: ["a"]), by: caller)
+                try await service.run(Actions.roleAdd, RoleChange(role: "a", roles: ["a"]), by: caller)
             }
             #expect(error?.info["cycle"] == .list([.string("a"), .string("a")]))
             #expect(try await fixture.psql("SELECT count(*) FROM _role_role") == "2")
@@ -179,41 +181,43 @@ import Testing
             let (_, other) = try await service.signUp("bob")
             let boss = Caller(kind: .user(ann.userID), isAdministrator: true)
             try await expectError(.permissionDenied) {
-                try await service.saveRole(RoleSaveRequest(name: "club", access: .some(list())), by: caller)
+                try await service.run(Actions.roleSave, RoleSave(name: "club", access: .some(list())), by: caller)
             }
-            let made = try await service.saveRole(RoleSaveRequest(name: "club", access: .some(list())), by: boss)
+            let made = try await service.run(Actions.roleSave, RoleSave(name: "club", access: .some(list())), by: boss)
             #expect(made.owner == ann.userID && made.access == list() && !made.isDefault && !made.isAdministrators)
             // To one who may not see it, it is not there.
             try await expectError(.permissionDenied) {
-                try await service.saveRole(RoleSaveRequest(name: "club", access: .some(nil)), by: other)
+                try await service.run(Actions.roleSave, RoleSave(name: "club", access: .some(nil)), by: other)
             }
-            let open = try await service.saveRole(
-                RoleSaveRequest(name: "club", access: .some(list((.users, .update)))),
+            let open = try await service.run(
+                Actions.roleSave,
+                RoleSave(name: "club", access: .some(list((.users, .update)))),
                 by: caller
             )
             #expect(open.revision > made.revision)
             // Who changes members does not change who may.
             try await expectError(.permissionDenied) {
-                try await service.saveRole(
-                    RoleSaveRequest(name: "club", access: .some(list((.users, .write)))),
+                try await service.run(
+                    Actions.roleSave,
+                    RoleSave(name: "club", access: .some(list((.users, .write)))),
                     by: other
                 )
             }
             // What is not named stays as it is.
             #expect(
-                try await service.saveRole(RoleSaveRequest(name: "club"), by: caller).access == list((.users, .update))
+                try await service.run(Actions.roleSave, RoleSave(name: "club"), by: caller).access == list((.users, .update))
             )
             for bad in [
                 list((.relation(.friend), .read)), AccessList((0...100).map { AccessEntry(.user("u\($0)"), .read) }),
             ] {
                 try await expectError(.invalidArgument) {
-                    try await service.saveRole(RoleSaveRequest(name: "club", access: .some(bad)), by: boss)
+                    try await service.run(Actions.roleSave, RoleSave(name: "club", access: .some(bad)), by: boss)
                 }
             }
             // Without a list its owner has no more to say than others.
-            _ = try await service.saveRole(RoleSaveRequest(name: "club", access: .some(nil)), by: caller)
+            _ = try await service.run(Actions.roleSave, RoleSave(name: "club", access: .some(nil)), by: caller)
             try await expectError(.permissionDenied) {
-                try await service.saveRole(RoleSaveRequest(name: "club", access: .some(list())), by: caller)
+                try await service.run(Actions.roleSave, RoleSave(name: "club", access: .some(list())), by: caller)
             }
         }
     }
@@ -224,25 +228,26 @@ import Testing
             let (ann, caller) = try await service.signUp("ann")
             let sees = list((.user(ann.userID), .read))
             for (name, access) in [("a", sees), ("b", nil), ("c", sees), ("d", list())] as [(RoleName, AccessList?)] {
-                _ = try await service.saveRole(RoleSaveRequest(name: name, access: .some(access)), by: Self.master)
+                _ = try await service.run(Actions.roleSave, RoleSave(name: name, access: .some(access)), by: Self.master)
             }
             func names(_ caller: Caller, _ page: PageRequest) async throws -> ([RoleName], String?) {
-                let page = try await service.roles(page, by: caller)
+                let page = try await service.run(Actions.roleList, page, by: caller)
                 return (page.elements.map(\.name), page.cursor)
             }
             #expect(try await names(Self.master, PageRequest(limit: 3)) == (["Admin", "a", "b"], "b"))
             #expect(try await names(Self.master, PageRequest(limit: 3, after: "b")) == (["c", "d"], nil))
             #expect(try await names(caller, PageRequest(limit: 1)) == (["a"], "a"))
             #expect(try await names(caller, PageRequest(limit: 5, after: "a")) == (["c"], nil))
-            try await expectError(.notAuthenticated) { try await service.roles(PageRequest(), by: .anonymous) }
+            try await expectError(.notAuthenticated) { try await service.run(Actions.roleList, PageRequest(), by: .anonymous) }
 
             let users = try await [service.signUp("u1").result.userID, service.signUp("u2").result.userID].sorted()
-            _ = try await service.addToRole(
-                RoleChangeRequest(role: "a", users: users, roles: ["b", "c"]),
+            _ = try await service.run(
+                Actions.roleAdd,
+                RoleChange(role: "a", users: users, roles: ["b", "c"]),
                 by: Self.master
             )
             func members(_ page: PageRequest) async throws -> ([RoleMember], String?) {
-                let page = try await service.members(of: "a", page, by: caller)
+                let page = try await service.run(Actions.roleMembers, RoleMembersQuery(role: "a", limit: page.limit, after: page.after), by: caller)
                 return (page.elements, page.cursor)
             }
             #expect(try await members(PageRequest(limit: 1)) == ([.role("b")], "role:b"))
@@ -251,7 +256,7 @@ import Testing
             #expect(try await members(PageRequest(limit: 2, after: second.1)) == ([.user(users[1])], nil))
             for name in ["b", "d", "unknown"] as [RoleName] {
                 try await expectError(.resourceNotFound) {
-                    try await service.members(of: name, PageRequest(), by: caller)
+                    try await service.run(Actions.roleMembers, RoleMembersQuery(role: name), by: caller)
                 }
             }
             try await expectError(.invalidArgument) { try await members(PageRequest(after: "b")) }
@@ -263,24 +268,24 @@ import Testing
             let service = fixture.service
             let (ann, _) = try await service.signUp("ann")
             func save(force: Bool = false) async throws(SkyrowError) -> Role {
-                try await service.saveRole(RoleSaveRequest(name: "crew", forces: force), by: Self.master)
+                try await service.run(Actions.roleSave, RoleSave(name: "crew", forces: force), by: Self.master)
             }
             _ = try await save()
-            try await service.deleteRole("crew", by: Self.master)
-            try await expectError(.resourceNotFound) { try await service.deleteRole("crew", by: Self.master) }
+            try await service.run(Actions.roleDelete, "crew", by: Self.master)
+            try await expectError(.resourceNotFound) { try await service.run(Actions.roleDelete, "crew", by: Self.master) }
             try await expectError(.duplicated) { try await save() }
             // By no other way either.
             try await expectError(.duplicated) {
-                try await service.assignRoles(RoleMembersRequest(roles: ["crew"], users: [ann.userID]), by: Self.master)
+                try await service.run(Actions.roleAssign, RoleAssignment(roles: ["crew"], users: [ann.userID]), by: Self.master)
             }
-            try await expectError(.duplicated) { try await service.setDefaultRoles(["crew"]) }
-            try await expectError(.duplicated) { try await service.setAdminRoles(["crew"]) }
+            try await expectError(.duplicated) { try await service.run(Actions.roleDefault, ["crew"], by: ServiceFixture.masterCaller) }
+            try await expectError(.duplicated) { try await service.run(Actions.roleAdmin, ["crew"], by: ServiceFixture.masterCaller) }
             await #expect(throws: (any Error).self) {
                 try await fixture.psql("INSERT INTO _role (name) VALUES ('crew')")
             }
             #expect(try await save(force: true).name == "crew")
             #expect(try await save().name == "crew")
-            try await service.deleteRole("crew", by: Self.master)
+            try await service.run(Actions.roleDelete, "crew", by: Self.master)
             try await fixture.psql("UPDATE _tombstone SET deleted_at = now() - interval '31 days'")
             #expect(try await save().name == "crew")
         }
@@ -295,17 +300,19 @@ import Testing
             let service = fixture.service
             let (ann, _) = try await service.signUp("ann")
             try await expectError(.invalidArgument) {
-                try await service.saveRole(RoleSaveRequest(name: RoleName(name)), by: Self.master)
+                try await service.run(Actions.roleSave, RoleSave(name: RoleName(name)), by: Self.master)
             }
             try await expectError(.invalidArgument) {
-                try await service.assignRoles(
-                    RoleMembersRequest(roles: [RoleName(name)], users: [ann.userID]),
+                try await service.run(
+                    Actions.roleAssign,
+                    RoleAssignment(roles: [RoleName(name)], users: [ann.userID]),
                     by: Self.master
                 )
             }
             try await expectError(.invalidArgument) {
-                try await service.addGroups(
-                    GroupRequest(userID: ann.userID, groups: [GroupName(name)]),
+                try await service.run(
+                    Actions.groupAdd,
+                    GroupChange(groups: [GroupName(name)], user: ann.userID),
                     by: Self.master
                 )
             }
@@ -317,20 +324,22 @@ import Testing
             try await fixture.withSecondService { second in
                 let (ann, _) = try await fixture.service.signUp("ann")
                 for (role, users) in [("a", [ann.userID]), ("b", [])] as [(RoleName, [UserID])] {
-                    _ = try await fixture.service.saveRole(RoleSaveRequest(name: role), by: Self.master)
-                    _ = try await fixture.service.addToRole(
-                        RoleChangeRequest(role: role, users: users),
+                    _ = try await fixture.service.run(Actions.roleSave, RoleSave(name: role), by: Self.master)
+                    _ = try await fixture.service.run(
+                        Actions.roleAdd,
+                        RoleChange(role: role, users: users),
                         by: Self.master
                     )
                 }
                 #expect(try await second.service.authenticate(.token(ann.accessToken), for: .user).roles == ["a"])
                 second.observations.clear()
-                _ = try await fixture.service.addToRole(RoleChangeRequest(role: "b", roles: ["a"]), by: Self.master)
+                _ = try await fixture.service.run(Actions.roleAdd, RoleChange(role: "b", roles: ["a"]), by: Self.master)
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.all) }
                 #expect(try await second.service.authenticate(.token(ann.accessToken), for: .user).roles == ["a", "b"])
                 second.observations.clear()
-                _ = try await fixture.service.addGroups(
-                    GroupRequest(userID: ann.userID, groups: ["golf"]),
+                _ = try await fixture.service.run(
+                    Actions.groupAdd,
+                    GroupChange(groups: ["golf"], user: ann.userID),
                     by: Self.master
                 )
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
@@ -367,13 +376,13 @@ import Testing
                 )
             }
             #expect(try await outcome(before).read == "ResourceNotFound")
-            let request = GroupRequest(userID: bob.userID, groups: ["golf", "chess"])
-            #expect(try await service.addGroups(request, by: Self.master) == ["chess", "golf"])
+            let request = GroupChange(groups: ["golf", "chess"], user: bob.userID)
+            #expect(try await service.run(Actions.groupAdd, request, by: Self.master) == ["chess", "golf"])
             let member = try await service.authenticate(.token(bob.accessToken), for: .user)
             #expect(member.groups == ["chess", "golf"])
             #expect(try await outcome(member) == ("saved", ["saved"]))
             #expect(
-                try await service.removeGroups(GroupRequest(userID: bob.userID, groups: ["golf"]), by: Self.master) == [
+                try await service.run(Actions.groupRemove, GroupChange(groups: ["golf"], user: bob.userID), by: Self.master) == [
                     "chess"
                 ]
             )
@@ -390,32 +399,32 @@ import Testing
             let (ann, caller) = try await service.signUp("ann")
             let boss = Caller(kind: .user("boss"), isAdministrator: true)
             try await expectError(.permissionDenied) {
-                try await service.addGroups(GroupRequest(groups: ["golf"]), by: caller)
+                try await service.run(Actions.groupAdd, GroupChange(groups: ["golf"]), by: caller)
             }
             try await expectError(.permissionDenied) {
-                try await service.removeGroups(GroupRequest(groups: ["golf"]), by: caller)
+                try await service.run(Actions.groupRemove, GroupChange(groups: ["golf"]), by: caller)
             }
             #expect(
-                try await service.addGroups(GroupRequest(userID: ann.userID, groups: ["golf", "golf"]), by: boss) == [
+                try await service.run(Actions.groupAdd, GroupChange(groups: ["golf", "golf"], user: ann.userID), by: boss) == [
                     "golf"
                 ]
             )
-            #expect(try await service.groups(of: nil, by: caller) == ["golf"])
-            #expect(try await service.groups(of: ann.userID, by: caller) == ["golf"])
-            #expect(try await service.groups(of: ann.userID, by: boss) == ["golf"])
-            try await expectError(.permissionDenied) { try await service.groups(of: "bob", by: caller) }
-            try await expectError(.resourceNotFound) { try await service.groups(of: "ghost", by: boss) }
+            #expect(try await service.run(Actions.groupList, nil, by: caller) == ["golf"])
+            #expect(try await service.run(Actions.groupList, ann.userID, by: caller) == ["golf"])
+            #expect(try await service.run(Actions.groupList, ann.userID, by: boss) == ["golf"])
+            try await expectError(.permissionDenied) { try await service.run(Actions.groupList, "bob", by: caller) }
+            try await expectError(.resourceNotFound) { try await service.run(Actions.groupList, "ghost", by: boss) }
             try await expectError(.resourceNotFound) {
-                try await service.addGroups(GroupRequest(userID: "ghost", groups: ["golf"]), by: boss)
+                try await service.run(Actions.groupAdd, GroupChange(groups: ["golf"], user: "ghost"), by: boss)
             }
-            try await expectError(.invalidArgument) { try await service.groups(of: nil, by: Self.master) }
+            try await expectError(.invalidArgument) { try await service.run(Actions.groupList, nil, by: Self.master) }
             // 200 and no more, also when they come one by one.
             let many = (0..<199).map { GroupName("g\($0)") }
-            #expect(try await service.addGroups(GroupRequest(userID: ann.userID, groups: many), by: boss).count == 200)
+            #expect(try await service.run(Actions.groupAdd, GroupChange(groups: many, user: ann.userID), by: boss).count == 200)
             try await expectError(.invalidArgument) {
-                try await service.addGroups(GroupRequest(userID: ann.userID, groups: ["further"]), by: boss)
+                try await service.run(Actions.groupAdd, GroupChange(groups: ["further"], user: ann.userID), by: boss)
             }
-            #expect(try await service.groups(of: ann.userID, by: boss).count == 200)
+            #expect(try await service.run(Actions.groupList, ann.userID, by: boss).count == 200)
         }
     }
 }

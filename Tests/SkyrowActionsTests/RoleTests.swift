@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowActions
@@ -17,16 +18,18 @@ import Testing
             let (ann, _) = try await fixture.service.signUp("ann")
             let (bob, _) = try await fixture.service.signUp("bob")
             let master = ServiceFixture.masterCaller
-            try await fixture.service.assignRoles(
-                RoleMembersRequest(roles: ["writer", "Admin"], users: [ann.userID, "nobody"]),
+            try await fixture.service.run(
+                Actions.roleAssign,
+                RoleAssignment(roles: ["writer", "Admin"], users: [ann.userID, "nobody"]),
                 by: master
             )
-            try await fixture.service.assignRoles(
-                RoleMembersRequest(roles: ["writer"], users: [ann.userID, bob.userID]),
+            try await fixture.service.run(
+                Actions.roleAssign,
+                RoleAssignment(roles: ["writer"], users: [ann.userID, bob.userID]),
                 by: master
             )
             #expect(
-                try await fixture.service.roles(of: [ann.userID, bob.userID, "nobody"], by: master)
+                try await fixture.service.run(Actions.roleGet, [ann.userID, bob.userID, "nobody"], by: master)
                     == [ann.userID: ["Admin", "writer"], bob.userID: ["writer"], "nobody": []]
             )
             // Seen at once where it was done: no request goes on with the old roles.
@@ -40,8 +43,9 @@ import Testing
             // Of a sign-up of the last ten minutes.
             expected.isElevated = true
             #expect(admin == expected)
-            try await fixture.service.revokeRoles(
-                RoleMembersRequest(roles: ["Admin", "unknown"], users: [ann.userID]),
+            try await fixture.service.run(
+                Actions.roleRevoke,
+                RoleAssignment(roles: ["Admin", "unknown"], users: [ann.userID]),
                 by: admin
             )
             try await expectError(.permissionDenied) {
@@ -55,10 +59,10 @@ import Testing
     @Test func onlyAnAdministratorGivesRoles() async throws {
         try await withService { fixture in
             let (ann, caller) = try await fixture.service.signUp("ann")
-            let request = RoleMembersRequest(roles: ["Admin"], users: [ann.userID])
+            let request = RoleAssignment(roles: ["Admin"], users: [ann.userID])
             for caller in [caller, .anonymous] {
-                try await expectError(.permissionDenied) { try await fixture.service.assignRoles(request, by: caller) }
-                try await expectError(.permissionDenied) { try await fixture.service.revokeRoles(request, by: caller) }
+                try await expectError(.permissionDenied) { try await fixture.service.run(Actions.roleAssign, request, by: caller) }
+                try await expectError(.permissionDenied) { try await fixture.service.run(Actions.roleRevoke, request, by: caller) }
             }
             #expect(try await fixture.psql("SELECT count(*) FROM _user_role") == "0")
         }
@@ -67,26 +71,26 @@ import Testing
     @Test func oneAsksAboutOnesOwnRolesAndAnAdministratorAboutAnybodys() async throws {
         try await withService { fixture in
             let (ann, caller) = try await fixture.service.signUp("ann")
-            #expect(try await fixture.service.roles(of: [ann.userID], by: caller) == [ann.userID: []])
-            #expect(try await fixture.service.roles(of: [], by: caller) == [:])
-            try await expectError(.permissionDenied) { try await fixture.service.roles(of: ["bob"], by: caller) }
+            #expect(try await fixture.service.run(Actions.roleGet, [ann.userID], by: caller) == [ann.userID: []])
+            #expect(try await fixture.service.run(Actions.roleGet, [], by: caller) == [:])
+            try await expectError(.permissionDenied) { try await fixture.service.run(Actions.roleGet, ["bob"], by: caller) }
             try await expectError(.permissionDenied) {
-                try await fixture.service.roles(of: [ann.userID, "bob"], by: caller)
+                try await fixture.service.run(Actions.roleGet, [ann.userID, "bob"], by: caller)
             }
             try await expectError(.notAuthenticated) {
-                try await fixture.service.roles(of: [ann.userID], by: .anonymous)
+                try await fixture.service.run(Actions.roleGet, [ann.userID], by: .anonymous)
             }
             let admin = Caller(kind: .user(ann.userID), roles: ["Admin"], isAdministrator: true)
-            #expect(try await fixture.service.roles(of: ["bob"], by: admin) == ["bob": []])
+            #expect(try await fixture.service.run(Actions.roleGet, ["bob"], by: admin) == ["bob": []])
         }
     }
 
     @Test func newUsersGetTheDefaultRoles() async throws {
         try await withService { fixture in
-            let defaults = try await fixture.service.setDefaultRoles(["reader", "writer"])
+            let defaults = try await fixture.service.run(Actions.roleDefault, ["reader", "writer"], by: ServiceFixture.masterCaller)
             #expect(defaults == ["reader", "writer"])
             #expect(try await fixture.service.signUp("ann").result.roles == ["reader", "writer"])
-            #expect(try await fixture.service.setDefaultRoles([]) == [])
+            #expect(try await fixture.service.run(Actions.roleDefault, [], by: ServiceFixture.masterCaller) == [])
             #expect(try await fixture.service.signUp("bob").result.roles == [])
             #expect(try await fixture.service.signUp(SignUpRequest()).roles == [])
         }
@@ -95,17 +99,18 @@ import Testing
     @Test func theSetOfAdministratorsRolesIsReplaced() async throws {
         try await withService { fixture in
             let (ann, _) = try await fixture.service.signUp("ann")
-            try await fixture.service.assignRoles(
-                RoleMembersRequest(roles: ["chief"], users: [ann.userID]),
+            try await fixture.service.run(
+                Actions.roleAssign,
+                RoleAssignment(roles: ["chief"], users: [ann.userID]),
                 by: ServiceFixture.masterCaller
             )
             try await expectError(.permissionDenied) {
                 try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
             }
-            #expect(try await fixture.service.setAdminRoles(["chief"]) == ["chief"])
+            #expect(try await fixture.service.run(Actions.roleAdmin, ["chief"], by: ServiceFixture.masterCaller) == ["chief"])
             _ = try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
             #expect(try await fixture.psql("SELECT name FROM _role WHERE is_admin") == "chief")
-            _ = try await fixture.service.setAdminRoles([])
+            _ = try await fixture.service.run(Actions.roleAdmin, [], by: ServiceFixture.masterCaller)
             try await expectError(.permissionDenied) {
                 try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
             }
@@ -115,12 +120,12 @@ import Testing
     @Test(arguments: ["", "a\0b", RoleName(String(repeating: "r", count: 256))])
     func aRoleHasAName(name: RoleName) async throws {
         try await withService { fixture in
-            let request = RoleMembersRequest(roles: ["fine", name], users: [])
+            let request = RoleAssignment(roles: ["fine", name], users: [])
             try await expectError(.invalidArgument) {
-                try await fixture.service.assignRoles(request, by: ServiceFixture.masterCaller)
+                try await fixture.service.run(Actions.roleAssign, request, by: ServiceFixture.masterCaller)
             }
-            try await expectError(.invalidArgument) { try await fixture.service.setDefaultRoles(["fine", name]) }
-            try await expectError(.invalidArgument) { try await fixture.service.setAdminRoles(["fine", name]) }
+            try await expectError(.invalidArgument) { try await fixture.service.run(Actions.roleDefault, ["fine", name], by: ServiceFixture.masterCaller) }
+            try await expectError(.invalidArgument) { try await fixture.service.run(Actions.roleAdmin, ["fine", name], by: ServiceFixture.masterCaller) }
             #expect(try await fixture.psql("SELECT count(*) FROM _role") == "1")
         }
     }
@@ -129,8 +134,9 @@ import Testing
     func aRolesNameIsAnyText(name: RoleName) async throws {
         try await withService { fixture in
             let (ann, _) = try await fixture.service.signUp("ann")
-            try await fixture.service.assignRoles(
-                RoleMembersRequest(roles: [name], users: [ann.userID]),
+            try await fixture.service.run(
+                Actions.roleAssign,
+                RoleAssignment(roles: [name], users: [ann.userID]),
                 by: ServiceFixture.masterCaller
             )
             #expect(try await fixture.service.authenticate(.token(ann.accessToken), for: .user).roles == [name])
@@ -143,8 +149,9 @@ import Testing
                 let (ann, _) = try await fixture.service.signUp("ann")
                 #expect(try await second.service.authenticate(.token(ann.accessToken), for: .user).roles == [])
                 second.observations.clear()
-                try await fixture.service.assignRoles(
-                    RoleMembersRequest(roles: ["writer"], users: [ann.userID]),
+                try await fixture.service.run(
+                    Actions.roleAssign,
+                    RoleAssignment(roles: ["writer"], users: [ann.userID]),
                     by: ServiceFixture.masterCaller
                 )
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }

@@ -1,5 +1,5 @@
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowClient
@@ -75,7 +75,7 @@ import Testing
                 #"role:delete {"name":"crew"}"#,
                 #"role:add {"role":"crew","users":["u1"],"roles":["staff"]}"#,
                 #"role:remove {"role":"crew","users":["u1"]}"#,
-                #"role:members {"role":"crew","limit":2}"#, #"role:list {"limit":100,"after":"a"}"#,
+                #"role:members {"role":"crew","limit":2}"#, #"role:list {"after":"a"}"#,
                 #"group:add {"groups":["golf"]}"#, #"group:remove {"groups":["golf"],"user_id":"u2"}"#,
                 #"group:list {"user_id":"u2"}"#,
             ]

@@ -1,5 +1,5 @@
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowClient

@@ -1,7 +1,7 @@
 import Foundation
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowClient

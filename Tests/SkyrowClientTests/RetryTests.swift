@@ -1,6 +1,6 @@
 import Foundation
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowClient

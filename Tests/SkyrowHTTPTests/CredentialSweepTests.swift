@@ -5,6 +5,7 @@ import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowHTTP
+import SkyrowProtocol
 
 /// Every action with every kind of credentials, outside of development mode.
 @Suite(.timeLimit(.minutes(10))) struct CredentialSweepTests {

@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowQuery
-import SkyrowWire
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowHTTP

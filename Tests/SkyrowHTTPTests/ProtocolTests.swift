@@ -4,7 +4,7 @@ import NIOHTTP1
 import SkyrowModel
 import SkyrowRemote
 import SkyrowTestSupport
-import SkyrowWire
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowActions

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
@@ -20,7 +21,7 @@ import Testing
                 func add(_ role: RoleName, _ member: RoleName) async throws -> ErrorCode? {
                     do throws(SkyrowError) {
                         _ = try await store.withTransaction { transaction throws(SkyrowError) in
-                            try await store.roles.add(RoleChangeRequest(role: role, roles: [member]), in: transaction)
+                            try await store.roles.add(RoleChange(role: role, roles: [member]), in: transaction)
                         }
                         return nil
                     } catch {

@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
-import SkyrowWire
+import SkyrowProtocol
 
 /// A page of a subscription's load, with its events.
 struct BeginningPage {

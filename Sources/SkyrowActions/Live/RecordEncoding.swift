@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowQuery
 import SkyrowStore
-import SkyrowWire
+import SkyrowProtocol
 import Synchronization
 
 /// The encoding of changed records for readers who see and select the same fields.

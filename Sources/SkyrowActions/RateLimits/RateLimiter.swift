@@ -1,4 +1,5 @@
 package import SkyrowModel
+import SkyrowProtocol
 import Synchronization
 
 /// Counts calls and refuses those above a limit; the master key has no limit.

@@ -1,4 +1,5 @@
 package import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {

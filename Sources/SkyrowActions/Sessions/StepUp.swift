@@ -1,4 +1,5 @@
 package import SkyrowModel
+package import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// A message of the service in an event stream.
 enum LiveNotice: Sendable {

@@ -1,6 +1,6 @@
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension RecordDatabase {
     /// The records that match a query, followed by their changes as events.

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// One run of a live query, with the calls that a reset requires.
 final class LiveRun: SubscriptionRun {

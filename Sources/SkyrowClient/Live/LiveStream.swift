@@ -1,7 +1,7 @@
 import SkyrowConcurrency
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 import Synchronization
 
 /// The event stream of a client, which carries all of its live queries and is reopened when it breaks.

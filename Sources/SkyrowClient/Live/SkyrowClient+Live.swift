@@ -1,6 +1,6 @@
 import SkyrowJSON
 public import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension SkyrowClient {
     /// Returns a token that opens one event stream at `GET /live`, for a web view or browser, whose `EventSource` sends no

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// A change of a watched result.
 enum WatchedChange: Hashable, Sendable {

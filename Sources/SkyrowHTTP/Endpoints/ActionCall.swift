@@ -1,7 +1,7 @@
 import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// A call of one action with its decoded parameters, which needs the request's bytes no more.
 ///
@@ -21,6 +21,10 @@ struct ActionCall: Sendable {
         var connection: (any CallConnection)?
 
         var origin: RequestOrigin { sender.origin(of: requestID) }
+
+        var call: Call {
+            Call(by: caller, with: sender.credentials, client: sender.client, from: origin, turn: turn, live: live)
+        }
 
         /// Throws `111 NotSupported` where the connection cannot have subscriptions.
         var openSession: LiveSession {
@@ -50,6 +54,13 @@ struct ActionCall: Sendable {
 
     /// Decodes the parameters of an action; throws what is wrong with them.
     init(_ action: ActionName, parameters: JSONView, rules: ReadingRules) throws(SkyrowError) {
+        if let entry = ActionTable.entries[action] {
+            let prepared = try entry.read(parameters, rules: rules)
+            self.init(takingStepUp: prepared.takesStepUp) { service, context async throws(SkyrowError) in
+                .value(try await prepared.perform(service, context.call))
+            }
+            return
+        }
         switch action {
         case .recordSave:
             let request = try SaveRequest(parameters: parameters, rules: rules)
@@ -526,112 +537,38 @@ struct ActionCall: Sendable {
                     )
                 )
             }
-        case .roleAssign:
-            let request = try RoleMembersRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                try await service.assignRoles(request, by: context.caller, origin: context.origin)
-                return .done
-            }
-        case .roleRevoke:
-            let request = try RoleMembersRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                try await service.revokeRoles(request, by: context.caller, origin: context.origin)
-                return .done
-            }
-        case .roleGet:
-            let users = try RoleParameters.users(parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .rolesByUser(try await service.roles(of: users, by: context.caller))
-            }
-        case .roleDefault:
-            let roles = try RoleParameters.roles(parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .roles(try await service.setDefaultRoles(roles, by: context.caller, origin: context.origin))
-            }
-        case .roleAdmin:
-            let roles = try RoleParameters.roles(parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .roles(try await service.setAdminRoles(roles, by: context.caller, origin: context.origin))
-            }
-        case .roleSave:
-            let request = try RoleSaveRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .membership(.role(try await service.saveRole(request, by: context.caller, origin: context.origin)))
-            }
-        case .roleDelete:
-            let name = try RoleParameter.name(parameters)
-            self.init { service, context async throws(SkyrowError) in
-                try await service.deleteRole(name, by: context.caller, origin: context.origin)
-                return .status
-            }
-        case .roleAdd:
-            let request = try RoleChangeRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .membership(.added(try await service.addToRole(request, by: context.caller, origin: context.origin)))
-            }
-        case .roleRemove:
-            let request = try RoleChangeRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .membership(
-                    .removed(try await service.removeFromRole(request, by: context.caller, origin: context.origin))
-                )
-            }
-        case .roleMembers:
-            let role = try RoleParameter.role(parameters)
-            let page = try PageRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .membership(.members(try await service.members(of: role, page, by: context.caller)))
-            }
-        case .roleList:
-            let page = try PageRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .membership(.roles(try await service.roles(page, by: context.caller, turn: context.turn)))
-            }
-        case .groupAdd:
-            let request = try GroupRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .membership(.groups(try await service.addGroups(request, by: context.caller, origin: context.origin)))
-            }
-        case .groupRemove:
-            let request = try GroupRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .membership(
-                    .groups(try await service.removeGroups(request, by: context.caller, origin: context.origin))
-                )
-            }
-        case .groupList:
-            let user = try GroupRequest.user(parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .membership(.groups(try await service.groups(of: user, by: context.caller)))
-            }
+        case .roleAssign, .roleRevoke, .roleGet, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
+            .roleMembers, .roleList, .groupAdd, .groupRemove, .groupList:
+            // These are in the table.
+            throw SkyrowError(.unexpectedError, "The table of actions lacks \(action.rawValue).")
         case .relationAdd:
             let request = try RelationChangeRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.relations(try await service.addRelations(request, by: context.caller)))
+                .relation(.outcomes(try await service.addRelations(request, by: context.caller)))
             }
         case .relationRemove:
             let request = try RelationChangeRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.relations(try await service.removeRelations(request, by: context.caller)))
+                .relation(.outcomes(try await service.removeRelations(request, by: context.caller)))
             }
         case .relationQuery:
             let query = try RelationQuery(queryParameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
-                .membership(
-                    .relationPage(try await service.relations(query, by: context.caller, turn: context.turn))
+                .relation(
+                    .page(try await service.relations(query, by: context.caller, turn: context.turn))
                 )
             }
         case .relationRequests:
             let query = try RelationQuery(requestsParameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(
-                    .relationPage(try await service.relationRequests(query, by: context.caller, turn: context.turn))
+                .relation(
+                    .page(try await service.relationRequests(query, by: context.caller, turn: context.turn))
                 )
             }
         case .relationBlock:
             let request = try RelationBlockRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
-                .membership(.relations(try await service.blockRelations(request, by: context.caller)))
+                .relation(.outcomes(try await service.blockRelations(request, by: context.caller)))
             }
         case .keyCreate:
             let request = try KeyCreateRequest(parameters: parameters)

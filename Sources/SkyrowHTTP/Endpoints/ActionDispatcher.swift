@@ -1,7 +1,7 @@
 import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// Runs an action's call from either endpoint, and returns its result.
 ///

@@ -2,7 +2,7 @@ import NIOCore
 import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// JSON-RPC 2.0 (https://www.jsonrpc.org/specification) with one caller, over any transport that carries messages.
 ///

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 package import SkyrowActions
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The page at `/metrics`, and who may read it.
 ///

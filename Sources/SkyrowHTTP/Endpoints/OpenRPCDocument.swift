@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowQuery
-import SkyrowWire
+import SkyrowProtocol
 
 /// The result of `rpc.discover`: every action in OpenRPC 1.3 (https://spec.open-rpc.org), generated from the catalog.
 enum OpenRPCDocument {
@@ -137,11 +137,12 @@ extension JSONWriter {
             beginArray()
             for value in values { string(value) }
             endArray()
-        case .array(let element, let minimum):
+        case .array(let element, let minimum, let maximum):
             member("type", "array")
             key("items")
             schema(element)
             if minimum > 0 { bound("minItems", minimum) }
+            bound("maxItems", maximum)
         case .tuple(let elements, let rest):
             tuple(elements, rest: rest)
         case .object(let members, let others):

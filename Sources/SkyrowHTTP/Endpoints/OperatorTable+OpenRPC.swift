@@ -1,4 +1,5 @@
 internal import SkyrowModel
+import SkyrowProtocol
 internal import SkyrowQuery
 
 extension OperatorTable {

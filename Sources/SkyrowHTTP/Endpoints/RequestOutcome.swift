@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// A response, and the data of its log line.
 struct RequestOutcome: Sendable {

@@ -1,7 +1,7 @@
 @_spi(CustomByteBufferAllocator) import NIOCore
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The text of one call's result or error, within the limits of the request's account.
 struct ResponseText: Sendable {

@@ -4,7 +4,7 @@ import NIOCore
 package import NIOHTTP1
 package import SkyrowActions
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 import Tracing
 
 /// Responds to every request of the service: health checks, preflights, pages, and the two endpoints of the actions.

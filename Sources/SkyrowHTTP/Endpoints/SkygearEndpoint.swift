@@ -3,7 +3,7 @@ import NIOHTTP1
 import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The Skygear v1 envelope: `POST /` with the action in the body, or `POST /record/save` with the action in the path.
 ///

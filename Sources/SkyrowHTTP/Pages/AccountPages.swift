@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import SkyrowActions
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The pages to which links in mails lead: plain HTML without scripts.
 ///

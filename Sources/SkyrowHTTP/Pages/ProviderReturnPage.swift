@@ -3,7 +3,7 @@ import NIOHTTP1
 import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The page to which identity providers redirect users; it redirects the browser to the application.
 ///

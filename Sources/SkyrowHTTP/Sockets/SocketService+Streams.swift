@@ -3,7 +3,7 @@ import NIOHTTP1
 import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 extension SocketService {
     /// Handles a `POST /rpc` whose client accepts an event stream; returns nil for an ordinary request.

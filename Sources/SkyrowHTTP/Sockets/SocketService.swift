@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import SkyrowActions
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 import Tracing
 
 /// Opens the WebSockets of a service, and performs their messages.

@@ -1,7 +1,7 @@
 import SkyrowJSON
 package import SkyrowModel
 import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// The description of an archive.
 package struct BackupManifest: Hashable, Sendable {

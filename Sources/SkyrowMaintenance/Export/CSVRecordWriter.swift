@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// Writes CSV (RFC 4180) that `skyrow import` and psql's `\copy … csv header` read.
 ///

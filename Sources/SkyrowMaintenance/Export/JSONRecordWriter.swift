@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// Writes records in the protocol's form, with `_database`: one a line, or as an array.
 ///

@@ -1,5 +1,5 @@
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// Writes records as the text of a file, piece by piece.
 protocol RecordFileWriter: RecordSink {

@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowStore
-import SkyrowWire
+import SkyrowProtocol
 
 /// The form of arrays: PostgreSQL's array literals in CSV, such as `{1,2}` or `{"a","b \"c\""}`, and arrays in JSON.
 struct ArrayForm: FileForm {

@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// The form of geometries in CSV: GeoJSON text, which PostGIS reads too, or the hexadecimal EWKB that psql prints.
 struct GeometryForm: FileForm {

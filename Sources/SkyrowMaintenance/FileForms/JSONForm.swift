@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 struct JSONForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {

@@ -3,7 +3,7 @@ import SkyrowJSON
 import SkyrowModel
 package import SkyrowStore
 package import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// The import of a directory that `skyrow export` wrote, completely or not at all.
 package struct DirectoryImport: Sendable {

@@ -2,7 +2,7 @@ import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
-import SkyrowWire
+import SkyrowProtocol
 
 /// The columns that an import writes, and the encoding of its rows.
 struct ImportTarget {

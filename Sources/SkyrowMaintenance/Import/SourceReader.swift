@@ -1,6 +1,6 @@
 import SkyrowJSON
 package import SkyrowModel
-import SkyrowWire
+import SkyrowProtocol
 
 /// One record of a file, not yet checked against a table's columns.
 package struct SourceRecord: Hashable, Sendable {

@@ -2,7 +2,7 @@ import Glibc
 import SkyrowJSON
 import SkyrowModel
 package import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 extension SchemaDocument {
     /// Reads a schema file, or standard input for `-`. Throws ``ToolError`` if it is unreadable or not a schema file.

@@ -1,5 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
+package import SkyrowProtocol
 
 /// Roles with their access lists and members. The callers of these methods check who may do what.
 extension RoleTable {
@@ -59,7 +60,7 @@ extension RoleTable {
     ///
     /// - Parameter owner: the owner of the role if it is created.
     package func save(
-        _ request: RoleSaveRequest,
+        _ request: RoleSave,
         owner: UserID?,
         in transaction: StoreTransaction,
         recording event: AuditEvent? = nil
@@ -124,7 +125,7 @@ extension RoleTable {
     /// Throws `110 ResourceNotFound` for an unknown user, `109 Duplicated` for roles that would form a cycle, and `108
     /// InvalidArgument` if a user would have too many roles.
     package func add(
-        _ request: RoleChangeRequest,
+        _ request: RoleChange,
         in transaction: StoreTransaction,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Int {
@@ -177,7 +178,7 @@ extension RoleTable {
 
     /// Removes users and roles from a role; returns how many were in it.
     package func remove(
-        _ request: RoleChangeRequest,
+        _ request: RoleChange,
         in transaction: StoreTransaction,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Int {

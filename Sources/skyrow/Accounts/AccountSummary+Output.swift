@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowModel
 import SkyrowStore
-import SkyrowWire
+import SkyrowProtocol
 
 extension AccountSummary {
     /// The account's properties, a line each.

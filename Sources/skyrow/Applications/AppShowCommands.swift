@@ -5,7 +5,7 @@ import SkyrowPostgres
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// `skyrow app list`
 struct AppListCommand: AsyncParsableCommand {

@@ -5,7 +5,7 @@ import SkyrowModel
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// `skyrow audit`
 struct AuditCommand: AsyncParsableCommand {

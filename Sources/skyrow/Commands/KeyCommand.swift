@@ -6,7 +6,7 @@ import SkyrowModel
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// `skyrow key`
 struct KeyCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import SkyrowJSON
-import SkyrowWire
+import SkyrowProtocol
 
 /// The output format of a command.
 struct OutputOptions: ParsableArguments {

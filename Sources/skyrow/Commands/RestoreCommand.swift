@@ -4,7 +4,7 @@ import SkyrowMaintenance
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// `skyrow restore`
 struct RestoreCommand: AsyncParsableCommand {

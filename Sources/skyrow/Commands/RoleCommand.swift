@@ -2,9 +2,9 @@ import ArgumentParser
 import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowSystem
-import SkyrowWire
 
 /// `skyrow role`
 struct RoleCommand: AsyncParsableCommand {
@@ -43,7 +43,7 @@ struct RoleCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let request = RoleSaveRequest(
+            let request = RoleSave(
                 name: RoleName(name),
                 isDefault: isDefault,
                 isAdministrators: isAdministrators,
@@ -64,7 +64,7 @@ struct RoleCreateCommand: AsyncParsableCommand {
                         )
                     }
                 }
-                print(output.isJSON ? json(.roles(MemberPage([role]))) : "Created the role \(role.name).")
+                print(output.isJSON ? json(Actions.roleList, MemberPage([role])) : "Created the role \(role.name).")
             }
         }
     }
@@ -92,7 +92,7 @@ struct RoleListCommand: AsyncParsableCommand {
                     }
                     return print(textTable([["ROLE", "ADMINISTRATORS", "NEW USERS", "LIST"]] + rows))
                 }
-                print(json(.roles(MemberPage(roles))))
+                print(json(Actions.roleList, MemberPage(roles)))
             }
         }
     }
@@ -129,7 +129,7 @@ struct RoleMembersCommand: AsyncParsableCommand {
                         )
                     }
                 }
-                if output.isJSON { return print(json(.members(MemberPage(members)))) }
+                if output.isJSON { return print(json(Actions.roleMembers, MemberPage(members))) }
                 for member in members {
                     switch member {
                     case .role(let name): print("role \(name)")
@@ -162,10 +162,10 @@ struct RoleMemberOptions: ParsableArguments {
         guard !users.isEmpty || !roles.isEmpty else { throw ValidationError("Specify a --user or a --role.") }
     }
 
-    func request(in store: RecordStore) async throws(ToolError) -> RoleChangeRequest {
+    func request(in store: RecordStore) async throws(ToolError) -> RoleChange {
         var ids: [UserID] = []
         for user in users { ids.append(try await store.account(named: user).id) }
-        return RoleChangeRequest(role: RoleName(role), users: ids, roles: roles.map { RoleName($0) })
+        return RoleChange(role: RoleName(role), users: ids, roles: roles.map { RoleName($0) })
     }
 }
 
@@ -191,7 +191,7 @@ struct RoleAddCommand: AsyncParsableCommand {
                 let added = try await store.changing(request) { transaction throws(SkyrowError) in
                     try await store.roles.add(request, in: transaction, recording: AuditEvent(.roleAdd, by: .operator))
                 }
-                print(output.isJSON ? json(.added(added)) : "Added \(added) to \(request.role).")
+                print(output.isJSON ? json(Actions.roleAdd, added) : "Added \(added) to \(request.role).")
             }
         }
     }
@@ -220,7 +220,7 @@ struct RoleRemoveCommand: AsyncParsableCommand {
                         recording: AuditEvent(.roleRemove, by: .operator)
                     )
                 }
-                print(output.isJSON ? json(.removed(removed)) : "Removed \(removed) from \(request.role).")
+                print(output.isJSON ? json(Actions.roleRemove, removed) : "Removed \(removed) from \(request.role).")
             }
         }
     }
@@ -229,7 +229,7 @@ struct RoleRemoveCommand: AsyncParsableCommand {
 extension RecordStore {
     /// Changes an existing role. The roles in the request must exist.
     fileprivate func changing(
-        _ request: RoleChangeRequest,
+        _ request: RoleChange,
         _ change: (StoreTransaction) async throws(SkyrowError) -> Int
     ) async throws(ToolError) -> Int {
         try await failingAsTool { () async throws(SkyrowError) in
@@ -260,8 +260,9 @@ private func allPages<Element: Sendable>(
     }
 }
 
-private func json(_ result: MembershipResult) -> String {
+/// Returns the result of an action as JSON.
+private func json<Parameters, Result>(_ action: Action<Parameters, Result>, _ result: Result) -> String {
     let writer = JSONWriter(capacity: 256)
-    writer.membership(result)
+    action.result.write(result, writer)
     return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
 }

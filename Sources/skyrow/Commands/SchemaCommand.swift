@@ -6,7 +6,7 @@ import SkyrowPostgres
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// `skyrow schema`
 struct SchemaCommand: AsyncParsableCommand {

@@ -4,7 +4,7 @@ import SkyrowJSON
 import SkyrowModel
 import SkyrowStore
 import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// `skyrow user disable`
 struct UserDisableCommand: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowStore
-import SkyrowWire
+import SkyrowProtocol
 
 /// The doctor's report, as text and JSON.
 struct DoctorReport: Sendable {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SkyrowJSON
 import SkyrowSystem
-import SkyrowWire
+import SkyrowProtocol
 
 /// ArgumentParser's JSON description of a command (`--experimental-dump-help`).
 struct CommandHelp: Hashable, Sendable {

@@ -3,7 +3,7 @@ import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowStore
-import SkyrowWire
+import SkyrowProtocol
 
 extension SchemaReport {
     /// The report as JSON:

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
@@ -55,10 +56,10 @@ import Testing
             case .deletion: _ = try await service.deleteUser(DeleteUserRequest(userID: user), by: master)
             case .role:
                 let roles = [RoleName("role-\(name)")]
-                try await service.revokeRoles(RoleMembersRequest(roles: roles, users: [user]), by: master)
+                try await service.run(Actions.roleRevoke, RoleAssignment(roles: roles, users: [user]), by: master)
             case .roleOfRole:
-                let request = RoleChangeRequest(role: RoleName("upper-\(name)"), roles: [RoleName("role-\(name)")])
-                _ = try await service.removeFromRole(request, by: master)
+                let request = RoleChange(role: RoleName("upper-\(name)"), roles: [RoleName("role-\(name)")])
+                _ = try await service.run(Actions.roleRemove, request, by: master)
             }
         }
     }

@@ -1,6 +1,7 @@
 import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -80,12 +81,12 @@ import Testing
     /// Each of these roles is put into the next one; what is put last would close the circle.
     private func circle(of count: Int, _ name: String, _ racing: RacingServices) async throws -> Race {
         let roles = (0..<count).map { RoleName("\(name)-\($0)") }
-        for role in roles { _ = try await racing[0].saveRole(RoleSaveRequest(name: role), by: Self.master) }
+        for role in roles { _ = try await racing[0].run(Actions.roleSave, RoleSave(name: role), by: Self.master) }
         let edges = "SELECT count(*) FROM app_internal._role_role WHERE role LIKE '\(name)-%'"
         let outcome = (query: edges, number: Int64(count - 1))
         return Race(of: count, winners: count - 1, refusals: [.duplicated], outcome: outcome) { task, service in
-            let request = RoleChangeRequest(role: roles[(task + 1) % count], roles: [roles[task]])
-            _ = try await service.addToRole(request, by: Self.master)
+            let request = RoleChange(role: roles[(task + 1) % count], roles: [roles[task]])
+            _ = try await service.run(Actions.roleAdd, request, by: Self.master)
         }
     }
 

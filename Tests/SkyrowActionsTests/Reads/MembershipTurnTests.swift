@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -32,7 +33,7 @@ import Testing
                         _ = try await $0.relationRequests(query, by: $1, turn: $2)
                     }
                 ),
-                ("roles", .scan, { _ = try await $0.roles(PageRequest(), by: $1, turn: $2) }),
+                ("roles", .scan, { _ = try await $0.run(Actions.roleList, PageRequest(), by: $1, turn: $2) }),
             ]
             for (name, costClass, read) in reads {
                 let queues = ReadQueues(Self.limits)
@@ -53,7 +54,7 @@ import Testing
             let queues = ReadQueues(Self.limits)
             let turn = ReadTurn(of: ClientKey(high: 0, low: 1), in: queues)
             try await turn.enter()
-            _ = try await service.roles(PageRequest(), by: ServiceFixture.masterCaller, turn: turn)
+            _ = try await service.run(Actions.roleList, PageRequest(), by: ServiceFixture.masterCaller, turn: turn)
             #expect(queues.all.counts == ReadCounts(running: 1, waiting: 0))
             turn.leave()
         }

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import SkyrowModel
 import SkyrowTestSupport
-import SkyrowWire
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowHTTP

@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowTestSupport
-import SkyrowWire
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowPostgres

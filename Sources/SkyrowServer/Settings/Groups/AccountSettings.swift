@@ -1,5 +1,6 @@
 package import SkyrowActions
 package import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 package import SkyrowSystem
 

@@ -1,0 +1,7 @@
+/// The result of an action on relations.
+package enum RelationResult: Sendable {
+    /// `relation:add`, `relation:remove`, `relation:block`
+    case outcomes([RelationOutcome])
+    /// `relation:query`, `relation:requests`
+    case page(RelationPage)
+}

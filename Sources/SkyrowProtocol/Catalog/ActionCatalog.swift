@@ -1,0 +1,114 @@
+package import SkyrowModel
+
+/// The registry: every action, declared once (the declarations are in the files `ActionCatalog*.swift`).
+package enum ActionCatalog {
+    /// In the order of the manual.
+    package static let all: [ActionDescription] = ActionName.allCases.map { ActionCatalog[$0] }
+
+    /// The declaration of an action.
+    package static subscript(name: ActionName) -> ActionDescription {
+        switch name {
+        case .recordSave: recordSave
+        case .recordFetch: recordFetch
+        case .recordQuery: recordQuery
+        case .recordAggregate: recordAggregate
+        case .recordUpdate: recordUpdate
+        case .recordDelete: recordDelete
+        case .recordTransfer: recordTransfer
+        case .schemaFetch: schemaFetch
+        case .schemaCreate: schemaCreate
+        case .schemaRename: schemaRename
+        case .schemaDelete: schemaDelete
+        case .schemaIndexCreate: schemaIndexCreate
+        case .schemaIndexDelete: schemaIndexDelete
+        case .schemaIndexList: schemaIndexList
+        case .schemaAccess: schemaAccess
+        case .schemaAccessSet: schemaAccessSet
+        case .schemaAccessGet: schemaAccessGet
+        case .schemaDefaultAccess: schemaDefaultAccess
+        case .schemaFieldAccessGet: schemaFieldAccessGet
+        case .schemaFieldAccessUpdate: schemaFieldAccessUpdate
+        case .authSignUp: authSignUp
+        case .authLogIn: authLogIn
+        case .authLogOut: authLogOut
+        case .authPassword: authPassword
+        case .authStepUp: authStepUp
+        case .authLogInFactor: authLogInFactor
+        case .authTOTPEnrol: authTOTPEnrol
+        case .authTOTPConfirm: authTOTPConfirm
+        case .authTOTPRemove: authTOTPRemove
+        case .authFactorList: authFactorList
+        case .authRegister: authRegister
+        case .authDelete: authDelete
+        case .authDisableSet: authDisableSet
+        case .authInvite: authInvite
+        case .userDelete: userDelete
+        case .authDefaultAccessSet: authDefaultAccessSet
+        case .authVerifyRequest: authVerifyRequest
+        case .authVerifyConfirm: authVerifyConfirm
+        case .authResetRequest: authResetRequest
+        case .authResetConfirm: authResetConfirm
+        case .authResetPassword: authResetPassword
+        case .authEmailChange: authEmailChange
+        case .authEmailConfirm: authEmailConfirm
+        case .authEmailUndo: authEmailUndo
+        case .authLinkRequest: authLinkRequest
+        case .authLinkLogIn: authLinkLogIn
+        case .authMerge: authMerge
+        case .authProviderLogIn: authProviderLogIn
+        case .authProviderLink: authProviderLink
+        case .authProviderUnlink: authProviderUnlink
+        case .authProviderList: authProviderList
+        case .ssoCustomTokenLogIn: ssoCustomTokenLogIn
+        case .authProviderStart: authProviderStart
+        case .authProviderFinish: authProviderFinish
+        case .authProviderToken: authProviderToken
+        case .ssoOAuthLogIn: ssoOAuthLogIn
+        case .ssoOAuthSignUp: ssoOAuthSignUp
+        case .ssoOAuthLink: ssoOAuthLink
+        case .ssoOAuthUnlink: ssoOAuthUnlink
+        case .me: me
+        case .authBecome: authBecome
+        case .authRotate: authRotate
+        case .sessionList: sessionList
+        case .sessionRevoke: sessionRevoke
+        case .roleAssign: Actions.roleAssign.description
+        case .roleRevoke: Actions.roleRevoke.description
+        case .roleGet: Actions.roleGet.description
+        case .roleDefault: Actions.roleDefault.description
+        case .roleAdmin: Actions.roleAdmin.description
+        case .roleSave: Actions.roleSave.description
+        case .roleDelete: Actions.roleDelete.description
+        case .roleAdd: Actions.roleAdd.description
+        case .roleRemove: Actions.roleRemove.description
+        case .roleMembers: Actions.roleMembers.description
+        case .roleList: Actions.roleList.description
+        case .groupAdd: Actions.groupAdd.description
+        case .groupRemove: Actions.groupRemove.description
+        case .groupList: Actions.groupList.description
+        case .relationAdd: relationAdd
+        case .relationRemove: relationRemove
+        case .relationQuery: relationQuery
+        case .relationRequests: relationRequests
+        case .relationBlock: relationBlock
+        case .keyCreate: keyCreate
+        case .keyList: keyList
+        case .keyRotate: keyRotate
+        case .keyRevoke: keyRevoke
+        case .liveSubscribe: liveSubscribe
+        case .liveUnsubscribe: liveUnsubscribe
+        case .liveWatch: liveWatch
+        case .changesFetch: changesFetch
+        case .changesCompare: changesCompare
+        case .connectionAuthenticate: connectionAuthenticate
+        case .liveTicket: liveTicket
+        }
+    }
+
+    /// Codes that any action may return.
+    package static let commonErrors: [ErrorCode] = [
+        .notAuthenticated, .accessKeyNotAccepted, .accessTokenNotAccepted, .badRequest, .invalidArgument,
+        .responseTimeout, .rateLimited, .payloadTooLarge, .overloaded, .unexpectedError,
+        .unexpectedUnableToOpenDatabase,
+    ]
+}

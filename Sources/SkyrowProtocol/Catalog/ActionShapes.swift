@@ -1,0 +1,127 @@
+import SkyrowModel
+
+extension ActionCatalog {
+    /// The shapes that several actions share, by name.
+    package static func shape(_ name: JSONShapeName) -> JSONShape {
+        switch name {
+        case .recordID: .string(maximum: 319)
+        case .value: .any
+        case .accessEntry: accessEntry
+        case .record: record
+        case .recordDraft: recordDraft
+        case .entryError: entryError
+        case .recordEntry: .either([.named(.record), .named(.entryError)])
+        case .deletedEntry:
+            .object([
+                JSONMember("_id", .named(.recordID), isRequired: true),
+                JSONMember("_type", .oneOfStrings(["record"]), isRequired: true),
+                JSONMember("deleted", .array(of: .named(.recordID))),
+                JSONMember("deleted_hidden", .integer(minimum: 1)),
+            ])
+        case .keyPath:
+            .object([
+                JSONMember("$type", .oneOfStrings(["keypath"]), isRequired: true),
+                JSONMember("$val", .string(), isRequired: true),
+                JSONMember("$as", .oneOfStrings(JSONValueType.allCases.map(\.rawValue))),
+            ])
+        case .predicate: .tuple([.string()], rest: .any)
+        case .authResult: authResult
+        case .schema:
+            .object([JSONMember("record_types", .object([], others: fieldList), isRequired: true)])
+        case .index: index
+        case .role: Codec.roleForm.shape
+        case .relatedUser: relatedUserShape
+        case .status:
+            .object([JSONMember("status", .oneOfStrings(["OK"]), isRequired: true)])
+        }
+    }
+
+    /// `{"fields": [{"name": "title", "type": "string"}]}`
+    static let fieldList = JSONShape.object([
+        JSONMember(
+            "fields",
+            .array(
+                of: .object([
+                    JSONMember("name", .string(maximum: 63), isRequired: true),
+                    JSONMember("type", .string(), isRequired: true),
+                    JSONMember("on_delete", .oneOfStrings(DeleteRule.allCases.map(\.rawValue))),
+                    JSONMember(
+                        "text",
+                        .either([
+                            language,
+                            .object([
+                                JSONMember("language", language, isRequired: true), JSONMember("stored", .boolean),
+                            ]),
+                        ])
+                    ),
+                ])
+            ),
+            isRequired: true
+        )
+    ])
+
+    private static let language = JSONShape.oneOfStrings(TextLanguage.allCases.map(\.rawValue))
+
+    private static let accessEntry = JSONShape.object([
+        JSONMember("public", .boolean),
+        JSONMember("users", .boolean),
+        JSONMember("registered", .boolean),
+        JSONMember("verified", .boolean),
+        JSONMember("owner", .boolean),
+        JSONMember("user_id", .string(maximum: 255)),
+        JSONMember("role", .string(maximum: 255)),
+        JSONMember("group", .string(maximum: 255)),
+        JSONMember("key", .string(maximum: 255)),
+        JSONMember("relation", .oneOfStrings(Subject.Relation.allCases.map(\.rawValue) + ["$direct"])),
+        JSONMember("level", .oneOfStrings(AccessLevel.allCases.map(\.rawValue)), isRequired: true),
+    ])
+
+    static let accessList = JSONShape.nullable(.array(of: .named(.accessEntry)))
+
+    private static let record = JSONShape.object(
+        [
+            JSONMember("_id", .named(.recordID), isRequired: true),
+            JSONMember("_type", .oneOfStrings(["record"]), isRequired: true),
+            JSONMember("_access", accessList, isRequired: true),
+            JSONMember("_ownerID", .string()),
+            JSONMember("_created_at", .dateTime),
+            JSONMember("_created_by", .string()),
+            JSONMember("_updated_at", .dateTime),
+            JSONMember("_updated_by", .string()),
+            JSONMember("_revision", .integer()),
+            JSONMember("_transient", .object([], others: .any)),
+        ],
+        others: .named(.value)
+    )
+
+    private static let recordDraft = JSONShape.object(
+        [
+            JSONMember("_id", .named(.recordID), isRequired: true),
+            JSONMember("_access", accessList),
+            JSONMember("_if_revision", .either([.integer(), .oneOfStrings(["new", "any"])])),
+            JSONMember("_if", .nullable(.named(.predicate))),
+        ],
+        others: .named(.value)
+    )
+
+    private static let entryError = JSONShape.object([
+        JSONMember("_id", .string()),
+        JSONMember("_type", .oneOfStrings(["error"]), isRequired: true),
+        JSONMember("name", .string(), isRequired: true),
+        JSONMember("code", .integer(), isRequired: true),
+        JSONMember("message", .string(), isRequired: true),
+        JSONMember("info", .object([], others: .any)),
+    ])
+
+    private static let authResult = JSONShape.object([
+        JSONMember("user_id", .string(), isRequired: true),
+        JSONMember("profile", .named(.record), isRequired: true),
+        JSONMember("roles", .array(of: .string())),
+        JSONMember("access_token", .string(), isRequired: true),
+        JSONMember("level", .integer(minimum: 2, maximum: 2)),
+        JSONMember("is_anonymous", .boolean),
+        JSONMember("last_login_at", .dateTime),
+        JSONMember("last_seen_at", .dateTime),
+        JSONMember("is_new", .boolean),
+    ])
+}

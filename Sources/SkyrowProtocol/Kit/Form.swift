@@ -1,0 +1,184 @@
+package import SkyrowJSON
+package import SkyrowModel
+
+/// How a value is made of the members of a JSON object, and written as one.
+///
+/// ```swift
+/// let form = Form(RoleChange.init(role:users:roles:),
+///     Member("role", \.role, .roleName, "The name of the role."),
+///     Member("users", \.users, .list(of: .userID, atMost: 10_000), "User ids.", absent: []),
+///     Member("roles", \.roles, .list(of: .roleName, atMost: 100), "The names of roles.", absent: []))
+/// ```
+///
+/// The members are those of the initialiser, in its order. Members that the form does not list are passed over; the parameters
+/// of an action refuse them (``KnownParameters``).
+public struct Form<Root>: Sendable {
+    package let members: [MemberDescription]
+    /// Throws what is wrong with a member, or `108 InvalidArgument` for one that is missing.
+    package let read: @Sendable (JSONView) throws(SkyrowError) -> Root
+    package let write: @Sendable (Root, JSONWriter) -> Void
+
+    package init<each Value>(
+        _ make: @escaping @Sendable (repeat each Value) -> Root,
+        _ member: repeat Member<Root, each Value>
+    ) {
+        var members: [MemberDescription] = []
+        for member in repeat each member { members.append(member.description) }
+        self.members = members
+        read = { json throws(SkyrowError) in make(repeat try (each member).read(json)) }
+        write = { root, writer in
+            writer.beginObject()
+            for member in repeat each member { member.write(root, writer) }
+            writer.endObject()
+        }
+    }
+
+    /// Returns a value as it is read from the JSON that is written of it, so that the rules of the codecs hold for values that
+    /// are made in the process.
+    package func checked(_ root: Root) throws(SkyrowError) -> Root {
+        let writer = JSONWriter()
+        write(root, writer)
+        let document: JSONDocument
+        do {
+            document = try JSONDocument(writer.bytes)
+        } catch {
+            throw SkyrowError(.badRequest, error.description + ".")
+        }
+        return try document.withRoot { json throws(SkyrowError) in try read(json) }
+    }
+
+    var shape: JSONShape { .object(members.map { JSONMember($0.name, $0.shape, isRequired: $0.isRequired) }) }
+}
+
+extension SkyrowError {
+    /// `107 BadRequest` for a parameter with another type of JSON.
+    package static func wrongType(_ name: String, _ expected: String) -> SkyrowError {
+        SkyrowError(.badRequest, "\"\(name)\" must be \(expected).", info: ["arguments": .list([.string(name)])])
+    }
+}
+
+extension Form<Void> {
+    /// An object without members.
+    package static let none = Form({ () })
+}
+
+/// What a member of an object is called, and what is said of it.
+package struct MemberDescription: Sendable {
+    package let name: String
+    /// One sentence.
+    package let summary: String
+    package let shape: JSONShape
+    package let isRequired: Bool
+}
+
+/// One member of a form: its name, its place in the value, its codec, a sentence about it, and what its absence means.
+///
+/// A member that is `null` counts as absent, as in Skygear, unless it is one to `keep`.
+public struct Member<Root, Value>: Sendable {
+    let description: MemberDescription
+    let read: @Sendable (JSONView) throws(SkyrowError) -> Value
+    let write: @Sendable (Root, JSONWriter) -> Void
+
+    private init(
+        _ name: StaticString,
+        _ summary: String,
+        _ shape: JSONShape,
+        isRequired: Bool,
+        read: @escaping @Sendable (JSONView?) throws(SkyrowError) -> Value,
+        write: @escaping @Sendable (Root, JSONWriter) -> Void
+    ) {
+        description = MemberDescription(name: "\(name)", summary: summary, shape: shape, isRequired: isRequired)
+        self.read = { json throws(SkyrowError) in try read(json[name]) }
+        self.write = write
+    }
+
+    /// A member that has to be there.
+    package init(
+        _ name: StaticString,
+        _ path: any Swift.KeyPath<Root, Value> & Sendable,
+        _ codec: Codec<Value>,
+        _ summary: String = ""
+    ) {
+        self.init(name, summary, codec.shape, isRequired: true) { json throws(SkyrowError) in
+            guard let json, !json.isNull || codec.takesNull else {
+                throw .invalidArgument("\"\(name)\" is missing.", "\(name)")
+            }
+            return try codec.read(json, "\(name)")
+        } write: { root, writer in
+            writer.key(name)
+            codec.write(root[keyPath: path], writer)
+        }
+    }
+
+    /// A member with a value for its absence.
+    package init(
+        _ name: StaticString,
+        _ path: any Swift.KeyPath<Root, Value> & Sendable,
+        _ codec: Codec<Value>,
+        _ summary: String,
+        absent: Value
+    ) where Value: Equatable & Sendable {
+        self.init(name, summary, .nullable(codec.shape), isRequired: false) { json throws(SkyrowError) in
+            guard let json, !json.isNull else { return absent }
+            return try codec.read(json, "\(name)")
+        } write: { root, writer in
+            let value = root[keyPath: path]
+            guard value != absent else { return }
+            writer.key(name)
+            codec.write(value, writer)
+        }
+    }
+
+    /// A member that may be absent; where it is `nil`, it is not written.
+    package init<Wrapped>(
+        optional name: StaticString,
+        _ path: any Swift.KeyPath<Root, Wrapped?> & Sendable,
+        _ codec: Codec<Wrapped>,
+        _ summary: String
+    ) where Value == Wrapped? {
+        self.init(optional: name, path, codec, summary, .nullable(codec.shape))
+    }
+
+    /// A member of a result that is there if it is not `nil`.
+    package init<Wrapped>(
+        ifAny name: StaticString,
+        _ path: any Swift.KeyPath<Root, Wrapped?> & Sendable,
+        _ codec: Codec<Wrapped>
+    ) where Value == Wrapped? {
+        self.init(optional: name, path, codec, "", codec.shape)
+    }
+
+    private init<Wrapped>(
+        optional name: StaticString,
+        _ path: any Swift.KeyPath<Root, Wrapped?> & Sendable,
+        _ codec: Codec<Wrapped>,
+        _ summary: String,
+        _ shape: JSONShape
+    ) where Value == Wrapped? {
+        self.init(name, summary, shape, isRequired: false) { json throws(SkyrowError) in
+            guard let json, !json.isNull else { return nil }
+            return try codec.read(json, "\(name)")
+        } write: { root, writer in
+            guard let value = root[keyPath: path] else { return }
+            writer.key(name)
+            codec.write(value, writer)
+        }
+    }
+
+    /// A member of a change: absent it leaves what is there as it is, `null` clears it.
+    package init<Wrapped>(
+        keep name: StaticString,
+        _ path: any Swift.KeyPath<Root, Wrapped??> & Sendable,
+        _ codec: Codec<Wrapped?>,
+        _ summary: String
+    ) where Value == Wrapped?? {
+        self.init(name, summary, codec.shape, isRequired: false) { json throws(SkyrowError) in
+            guard let json else { return nil }
+            return .some(try codec.read(json, "\(name)"))
+        } write: { root, writer in
+            guard let value = root[keyPath: path] else { return }
+            writer.key(name)
+            codec.write(value, writer)
+        }
+    }
+}

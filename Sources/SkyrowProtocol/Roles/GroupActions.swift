@@ -1,0 +1,63 @@
+public import SkyrowModel
+
+/// The groups that `group:add` gives to a user and `group:remove` takes away.
+public struct GroupChange: Sendable {
+    public var groups: [GroupName]
+    /// nil: the caller.
+    public var user: UserID?
+
+    public init(groups: [GroupName], user: UserID? = nil) {
+        self.groups = groups
+        self.user = user
+    }
+
+    fileprivate static let form = Form(
+        GroupChange.init(groups:user:),
+        Member("groups", \.groups, .list(of: .groupName, atMost: 200), "The names of groups, 1 to 64 bytes each."),
+        userID(\.user)
+    )
+
+    fileprivate static func userID<Root>(_ path: any Swift.KeyPath<Root, UserID?> & Sendable) -> Member<Root, UserID?> {
+        Member(optional: "user_id", path, .userID, "Whose groups; without it, the caller's.")
+    }
+}
+
+extension Actions {
+    /// Gives a user groups, and returns all of the user's, sorted.
+    public static let groupAdd = Action<GroupChange, [GroupName]>(
+        .groupAdd,
+        "Gives a user groups, which access lists name, and returns all of the user's.",
+        requires: .userOrMaster,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        GroupChange.form,
+        result: groups
+    )
+
+    /// Takes groups from a user, and returns those that are left, sorted.
+    public static let groupRemove = Action<GroupChange, [GroupName]>(
+        .groupRemove,
+        "Takes groups from a user, and returns those that are left.",
+        requires: .userOrMaster,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        GroupChange.form,
+        result: groups
+    )
+
+    /// The groups of a user, sorted; nil stands for the caller.
+    public static let groupList = Action<UserID?, [GroupName]>(
+        .groupList,
+        "Returns the groups of a user; those of others only to an administrator.",
+        requires: .userOrMaster,
+        cost: .read,
+        effect: .reads,
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        Form({ $0 }, GroupChange.userID(\.self)),
+        result: groups
+    )
+
+    private static let groups = Codec<[GroupName]>.object(Form({ $0 }, Member("groups", \.self, .list(of: .groupName))))
+}

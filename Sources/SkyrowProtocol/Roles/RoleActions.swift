@@ -1,0 +1,263 @@
+public import SkyrowModel
+
+/// What `role:save` makes of a role.
+public struct RoleSave: Sendable {
+    public var name: RoleName
+    /// nil: as it is; nil inside: no list, so that the role is for administrators alone.
+    public var access: AccessList??
+    /// nil: as it is.
+    public var isDefault: Bool?
+    /// nil: as it is.
+    public var isAdministrators: Bool?
+    /// Whether a role is made under the name of one that was deleted a short time ago.
+    public var forces: Bool
+
+    public init(
+        name: RoleName,
+        access: AccessList?? = nil,
+        isDefault: Bool? = nil,
+        isAdministrators: Bool? = nil,
+        forces: Bool = false
+    ) {
+        self.name = name
+        self.access = access
+        self.isDefault = isDefault
+        self.isAdministrators = isAdministrators
+        self.forces = forces
+    }
+}
+
+/// The users and roles that `role:add` puts into a role and `role:remove` takes out of it.
+public struct RoleChange: Sendable {
+    /// Each role asks for a way through all roles, so that a larger change takes several requests.
+    package static let maximumRoles = 100
+
+    public var role: RoleName
+    public var users: [UserID]
+    public var roles: [RoleName]
+
+    public init(role: RoleName, users: [UserID] = [], roles: [RoleName] = []) {
+        self.role = role
+        self.users = users
+        self.roles = roles
+    }
+
+    fileprivate static let form = Form(
+        RoleChange.init(role:users:roles:),
+        Member("role", \.role, .roleName, "The name of the role."),
+        Member("users", \.users, .list(of: .userID, atMost: WireLimits.batchCount), "User ids.", absent: []),
+        Member(
+            "roles",
+            \.roles,
+            .list(of: .roleName, atMost: maximumRoles),
+            "The names of at most \(maximumRoles) roles.",
+            absent: []
+        )
+    )
+}
+
+/// The roles that `role:assign` gives to users and `role:revoke` takes from them.
+public struct RoleAssignment: Sendable {
+    public var roles: [RoleName]
+    public var users: [UserID]
+
+    public init(roles: [RoleName], users: [UserID]) {
+        self.roles = roles
+        self.users = users
+    }
+
+    fileprivate static let form = Form(RoleAssignment.init(roles:users:), roleNames(\.roles), userIDs(\.users))
+
+    fileprivate static func roleNames<Root>(_ path: any Swift.KeyPath<Root, [RoleName]> & Sendable) -> Member<Root, [RoleName]> {
+        Member("roles", path, .list(of: .roleName, atMost: WireLimits.batchCount), "Role names.")
+    }
+
+    fileprivate static func userIDs<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<Root, [UserID]> {
+        Member("users", path, .list(of: .userID, atMost: WireLimits.batchCount), "User ids.")
+    }
+}
+
+/// Whose members `role:members` returns, and which part of them.
+public struct RoleMembersQuery: Sendable {
+    public var role: RoleName
+    public var limit: Int
+    /// The cursor of the part before; nil for the first one.
+    public var after: String?
+
+    public init(role: RoleName, limit: Int = 100, after: String? = nil) {
+        self.role = role
+        self.limit = limit
+        self.after = after
+    }
+
+    fileprivate static let form = Form(
+        RoleMembersQuery.init(role:limit:after:),
+        Member("role", \.role, .roleName, "The name of the role."),
+        PageRequest.limit(\.limit),
+        PageRequest.after(\.after)
+    )
+}
+
+extension Actions {
+    /// Gives roles to users.
+    public static let roleAssign = Action<RoleAssignment, Void>(
+        .roleAssign,
+        "Gives roles to users; unknown users are ignored, unknown roles come into being.",
+        requires: .administrator,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .userDisabled],
+        RoleAssignment.form,
+        result: .done
+    )
+
+    /// Takes roles away from users.
+    public static let roleRevoke = Action<RoleAssignment, Void>(
+        .roleRevoke,
+        "Takes roles away from users.",
+        requires: .administrator,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .userDisabled],
+        RoleAssignment.form,
+        result: .done
+    )
+
+    /// The roles of users.
+    public static let roleGet = Action<[UserID], [UserID: [RoleName]]>(
+        .roleGet,
+        "Returns the roles of users; those of others only to an administrator.",
+        requires: .userOrMaster,
+        cost: .read,
+        effect: .reads,
+        errors: [.permissionDenied, .userDisabled],
+        Form({ $0 }, RoleAssignment.userIDs(\.self)),
+        result: .table(of: .list(of: .roleName)) { $0.rawValue } key: { UserID($0) }
+    )
+
+    /// Replaces the roles that new users get, and returns them.
+    public static let roleDefault = Action<[RoleName], [RoleName]>(
+        .roleDefault,
+        "Replaces the set of roles that new users get.",
+        requires: .masterOrDevelopment,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied],
+        Form({ $0 }, RoleAssignment.roleNames(\.self)),
+        result: .list(of: .roleName)
+    )
+
+    /// Replaces the roles that make administrators, and returns them.
+    public static let roleAdmin = Action<[RoleName], [RoleName]>(
+        .roleAdmin,
+        "Replaces the set of roles that make an administrator.",
+        requires: .masterOrDevelopment,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied],
+        Form({ $0 }, RoleAssignment.roleNames(\.self)),
+        result: .list(of: .roleName)
+    )
+
+    /// Makes a role or changes it, and returns it.
+    public static let roleSave = Action<RoleSave, Role>(
+        .roleSave,
+        "Makes a role, or changes its access list and what it makes of its users.",
+        requires: .userOrMaster,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .duplicated, .userDisabled],
+        Form(
+            RoleSave.init(name:access:isDefault:isAdministrators:forces:),
+            Member("name", \.name, .roleName, "The name of the role, which it keeps."),
+            Member(
+                keep: "access",
+                \.access,
+                .accessList,
+                "Who sees the role with its members, changes them (`update`) and deletes it; null: administrators alone."
+            ),
+            Member(
+                optional: "by_default",
+                \.isDefault,
+                .boolean,
+                "Whether new users get the role; takes the master key."
+            ),
+            Member(
+                optional: "is_admin",
+                \.isAdministrators,
+                .boolean,
+                "Whether the role makes administrators; takes the master key."
+            ),
+            Member(
+                "force",
+                \.forces,
+                .boolean,
+                "Whether the name may be that of a role which was deleted within 30 days.",
+                absent: false
+            )
+        ),
+        result: .role
+    )
+
+    /// Deletes a role.
+    public static let roleDelete = Action<RoleName, Void>(
+        .roleDelete,
+        "Deletes a role; its users and the roles in it stay.",
+        requires: .userOrMaster,
+        cost: .write,
+        effect: .once,
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        Form({ $0 }, Member("name", \.self, .roleName, "The name of the role.")),
+        result: .status
+    )
+
+    /// Puts users and roles into a role; returns how many were not in it before.
+    public static let roleAdd = Action<RoleChange, Int>(
+        .roleAdd,
+        "Puts users and roles into a role, whose users then count as users of it.",
+        requires: .userOrMaster,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .resourceNotFound, .duplicated, .userDisabled],
+        RoleChange.form,
+        result: .count("added")
+    )
+
+    /// Takes users and roles out of a role; returns how many were in it.
+    public static let roleRemove = Action<RoleChange, Int>(
+        .roleRemove,
+        "Takes users and roles out of a role.",
+        requires: .userOrMaster,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        RoleChange.form,
+        result: .count("removed")
+    )
+
+    /// A part of what a role contains itself, roles before users.
+    public static let roleMembers = Action<RoleMembersQuery, MemberPage<RoleMember>>(
+        .roleMembers,
+        "Returns the roles and users that a role contains itself, in parts.",
+        requires: .userOrMaster,
+        cost: .read,
+        effect: .reads,
+        narrowing: .limit,
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        RoleMembersQuery.form,
+        result: .page("members", of: .roleMember)
+    )
+
+    /// A part of the roles that the caller sees.
+    package static let roleList = Action<PageRequest, MemberPage<Role>>(
+        .roleList,
+        "Returns the roles that the caller sees, in the order of their names and in parts.",
+        requires: .userOrMaster,
+        cost: .read,
+        effect: .reads,
+        narrowing: .limit,
+        errors: [.permissionDenied, .userDisabled],
+        PageRequest.form,
+        result: .page("roles", of: .role)
+    )
+}

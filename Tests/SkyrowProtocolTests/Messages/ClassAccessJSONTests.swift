@@ -1,0 +1,243 @@
+import SkyrowJSON
+import SkyrowModel
+import SkyrowTestSupport
+import Testing
+
+@testable import SkyrowProtocol
+
+@Suite struct ClassAccessJSONTests {
+    @Test func aChangeIsReadWithAllThatItNames() throws {
+        let change = try readJSON(
+            """
+            {"record_type":"note","rules":{"create":{"allow":[{"role":"writer"}]},"read":null,
+             "update":{"allow":[{"field":"editors"},{"owner":true},{"user_id":"u1"}],"mode":"require"},
+             "delete":{"allow":[],"mode":"override"}},
+             "fields":{"score":{"update":[],"read":[{"role":"a"},{"owner":true},{"key":"tablet"},{"group":"golf"}],"create":null},"old":null,"same":{}},
+             "default_access":[{"users":true,"level":"read"}],"list_by":"update","list_read_by":"read","transfer_by":"owner","creator":"none","private":false,"aggregate":false}
+            """
+        ) { try ClassAccessChange(parameters: $0) }
+        var expected = ClassAccessChange(type: type("note"))
+        expected.rules = [
+            .create: ClassRule([.role("writer")]),
+            .update: ClassRule([.owner, .user("u1"), .field(field("editors"))], .require),
+            .delete: ClassRule([], .override),
+        ]
+        expected.rules.updateValue(nil, forKey: .read)
+        expected.fields[field("score")] = [
+            .update: .some([]), .read: [.owner, .role("a"), .group("golf"), .apiKey("tablet")],
+        ]
+        expected.fields[field("score")]?.updateValue(nil, forKey: .create)
+        for use in FieldUse.allCases { expected.fields[field("old"), default: [:]].updateValue(nil, forKey: use) }
+        expected.defaultAccess = .some(AccessList([AccessEntry(.users, .read)]))
+        expected.listWriters = .some(.update)
+        expected.listReaders = .some(.read)
+        expected.transferrers = .owner
+        expected.newOwner = .noOne
+        expected.allowsPrivate = false
+        expected.allowsAggregates = false
+        #expect(change == expected)
+    }
+
+    @Test func aRuleOfProfilesNamesWhatTheServiceKeeps() throws {
+        let text = #"{"record_type":"user","fields":{"_verified":{"read":[{"users":true}]}}}"#
+        let change = try readJSON(text) { try ClassAccessChange(parameters: $0) }
+        #expect(change.fields[.verified] == [.read: .some([.users])])
+    }
+
+    @Test func whatIsNotSentIsNoChangeAndNullTakesAway() throws {
+        let nothing = try readJSON(#"{"record_type":"note"}"#) { try ClassAccessChange(parameters: $0) }
+        #expect(nothing == ClassAccessChange(type: type("note")))
+        var expected = ClassAccessChange(type: type("note"))
+        expected.defaultAccess = .some(nil)
+        expected.listWriters = .some(nil)
+        expected.listReaders = .some(nil)
+        let nulls = #"""
+            {"record_type":"note","rules":null,"default_access":null,"list_by":null,"list_read_by":null,"transfer_by":null,
+             "creator":null,"private":null}
+            """#
+        #expect(try readJSON(nulls) { try ClassAccessChange(parameters: $0) } == expected)
+    }
+
+    /// What stands in the place of the rules, or beside them, and the path of the refusal.
+    static let refused: [(String, String?)] = [
+        (#""rules":[]"#, nil), (#""rules":{"list":{"allow":[]}}"#, "rules.list"),
+        (#""rules":{"read":true}"#, "rules.read"),
+        (#""rules":{"read":{}}"#, "rules.read"), (#""rules":{"read":{"allow":{}}}"#, "rules.read.allow"),
+        (#""rules":{"read":{"allow":["public"]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"public":true},{"public":false}]}}"#, "rules.read.allow[1]"),
+        (#""rules":{"read":{"allow":[{"public":"x"}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"role":true}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"role":""}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"user":"u1"}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"user_id":"u1","role":"a"}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"field":"_owner"}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"group":""}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"key":true}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"verified":"yes"}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"registered":"yes"}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"read":{"allow":[{"relation":"friend"}]}}"#, "rules.read.allow[0]"),
+        (#""rules":{"create":{"allow":[{"owner":true}]}}"#, "rules.create.allow[0]"),
+        (#""rules":{"create":{"allow":[{"field":"members"}]}}"#, "rules.create.allow[0]"),
+        (#""rules":{"create":{"allow":[],"mode":"override"}}"#, "rules.create.mode"),
+        (#""rules":{"read":{"allow":[],"mode":"deny"}}"#, "rules.read.mode"),
+        (#""rules":{"read":{"allow":[],"modes":"require"}}"#, "rules.read.modes"),
+        (#""default_access":{}"#, "default_access"), (#""default_access":[{"level":"read"}]"#, "default_access[0]"),
+        (#""default_access":[{"public":true,"level":"own"}]"#, "default_access[0].level"), (#""list_by":"all""#, nil),
+        (#""list_read_by":"all""#, nil), (#""creator":"user""#, nil),
+        (#""fields":[]"#, nil), (#""fields":{"_access":{"read":[]}}"#, "fields._access"),
+        (#""fields":{"_verified":{"read":[]}}"#, "fields._verified"),
+        (#""fields":{"a":[]}"#, "fields.a"), (#""fields":{"a":{"write":[]}}"#, "fields.a.write"),
+        (#""fields":{"a":{"read":{}}}"#, "fields.a.read"), (#""fields":{"a":{"read":["public"]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"public":true},{"verified":false}]}}"#, "fields.a.read[1]"),
+        (#""fields":{"a":{"read":[{"registered":"yes"}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"relation":"friend"}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"create":[{"field":"members"}]}}"#, "fields.a.create[0]"),
+        (#""fields":{"a":{"read":[{"relation":"friend"}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"role":""}]}}"#, "fields.a.read[0]"),
+        (#""fields":{"a":{"read":[{"deny":{"role":"a"}},{"deny":{"key":"tablet"}}]}}"#, "fields.a.read[1]"),
+        (#""private":1"#, nil), (#""transfer_by":"all""#, nil), (#""aggregate":"no""#, nil),
+    ]
+
+    @Test(arguments: refused)
+    func whatIsNotUnderstoodIsRefused(_ member: String, _ path: String?) throws {
+        let error = try #require(
+            try refusal("{\"record_type\":\"note\",\(member)}") { try ClassAccessChange(parameters: $0) }
+        )
+        #expect(error.code == .invalidArgument || error.code == .badRequest)
+        #expect(error.path == path)
+    }
+
+    @Test func aRuleHasABoundedNumberOfSubjects() throws {
+        for (count, isRefused) in [(10_000, false), (10_001, true)] {
+            let roles = (0..<count).map { "\"r\($0)\"" }.joined(separator: ",")
+            let subjects = (0..<count).map { "{\"role\":\"r\($0)\"}" }.joined(separator: ",")
+            let rule = "{\"record_type\":\"note\",\"rules\":{\"read\":{\"allow\":[\(subjects)]}}}"
+            let create = "{\"type\":\"note\",\"create_roles\":[\(roles)]}"
+            let ofField = "{\"record_type\":\"note\",\"fields\":{\"a\":{\"read\":[\(subjects)]}}}"
+            #expect(((try? readJSON(ofField) { try ClassAccessChange(parameters: $0) }) != nil) != isRefused)
+            let isRuleRead = (try? readJSON(rule) { try ClassAccessChange(parameters: $0) }) != nil
+            let isCreationRead = (try? readJSON(create) { try CreateRolesRequest(parameters: $0) }) != nil
+            #expect(isRuleRead != isRefused && isCreationRead != isRefused, "\(count)")
+        }
+    }
+
+    @Test func rulesAreSentWhole() {
+        var access = ClassAccess()
+        access.rules[.update] = ClassRule([.field(field("editors")), .owner], .require)
+        #expect(
+            writtenJSON { $0.classAccess(access, of: type("note")) }
+                == #"{"record_type":"note","rules":{"create":{"allow":[{"users":true}]},"#
+                + #""read":{"allow":[{"public":true}],"mode":"default"},"#
+                + #""update":{"allow":[{"owner":true},{"field":"editors"}],"mode":"require"},"#
+                + #""delete":{"allow":[{"owner":true}],"mode":"default"}},"default_access":null,"list_by":null,"list_read_by":null,"#
+                + #""transfer_by":"master","creator":"owner","private":true,"aggregate":true}"#
+        )
+    }
+
+    @Test func whatIsSentIsWhatIsRead() throws {
+        var access = ClassAccess()
+        access.rules = [
+            .create: ClassRule([.role("writer"), .user("u1")]), .read: ClassRule([.users], .require),
+            .delete: ClassRule([], .override),
+        ]
+        access.fields = [
+            field("score"): [.read: [], .update: [.owner, .role("a")]], field("a"): [.create: [.everyone]],
+        ]
+        access.everyField = [.read: [.users], .update: []]
+        access.defaultAccess = AccessList([])
+        access.listReaders = .update
+        access.newOwner = .noOne
+        access.listWriters = .owner
+        access.transferrers = .owner
+        access.allowsAggregates = false
+        for access in [access, ClassAccess()] {
+            let sent = writtenJSON { $0.classAccess(access, of: type("note")) }
+            #expect(try readJSON(sent) { try ClassAccess($0, of: type("note")) } == access)
+            let change = ClassAccessChange(type: type("note"), to: access)
+            let request = writtenJSON { $0.classAccessParameters(change) }
+            #expect(try readJSON(request) { try ClassAccessChange(parameters: $0) } == change)
+            var other = ClassAccess()
+            other.rules[.update] = ClassRule([.everyone], .override)
+            other.allowsPrivate = false
+            #expect(other.applying(change) == access)
+        }
+    }
+
+    /// A schema file has the rules of every type beside the types.
+    @Test func aSchemaFileHasTheRulesOfEveryType() throws {
+        var document = SchemaDocument(types: [type("note"): DocumentedType()])
+        var access = ClassAccess()
+        access.fields = [field("title"): [.read: [.owner], .compare: []]]
+        access.everyField = [.update: [.role("a")]]
+        for rules in [access, ClassAccess(), nil] {
+            document.accessOfAll = rules
+            #expect(try readJSON(document.schemaFile) { try SchemaDocument(schemaFile: $0) } == document)
+        }
+        for (rules, place) in [
+            (#"{"rules":{}}"#, "access"), (#"{"fields":[]}"#, "access"), (#"{"fields":{"*":{"write":[]}}}"#, "access"),
+            ("7", "access"),
+        ] {
+            let error = try refusal("{\"record_types\":{},\"access\":\(rules)}") { try SchemaDocument(schemaFile: $0) }
+            #expect(
+                error?.code == .invalidArgument && error?.message.hasPrefix(place) == true,
+                "\(rules) \(String(describing: error))"
+            )
+        }
+    }
+
+    @Test func listsForNewRecordsAreReadAsSuch() throws {
+        let list = AccessList([AccessEntry(.users, .read)])
+        let entries = #"[{"users":true,"level":"read"}]"#
+        #expect(
+            try readJSON(#"{"type":"note","default_access":\#(entries)}"#) {
+                try DefaultAccessRequest(typeParameters: $0)
+            }
+                == DefaultAccessRequest(type: type("note"), access: list)
+        )
+        for (text, expected) in [(entries, list), ("null", nil)] {
+            let request = try readJSON("{\"default_access\":\(text)}") { try DefaultAccessRequest(userParameters: $0) }
+            #expect(request == DefaultAccessRequest(access: expected))
+            #expect(writtenJSON { $0.defaultAccess(request) } == "{\"default_access\":\(text)}")
+        }
+        for (body, path) in [
+            ("{}", nil), (#"{"default_access":[{"users":true}]}"#, "default_access[0]"),
+        ] as [(String, String?)] {
+            let error = try #require(try refusal(body) { try DefaultAccessRequest(userParameters: $0) })
+            #expect(error.code == .invalidArgument && error.path == path)
+        }
+    }
+
+    @Test func aTransferNamesRecordsAndAUser() throws {
+        let request = TransferRequest(ids: [try RecordID("note/1"), try RecordID("memo/2")], owner: "u2")
+        let text = writtenJSON { $0.transferParameters(request) }
+        #expect(text == #"{"ids":["note/1","memo/2"],"to":"u2"}"#)
+        #expect(try readJSON(text) { try TransferRequest(parameters: $0) } == request)
+        for body in [#"{"ids":["note/1"]}"#, #"{"to":"u2"}"#, #"{"ids":[],"to":"u2"}"#, #"{"ids":["note/1"],"to":""}"#]
+        {
+            #expect(try refusal(body) { try TransferRequest(parameters: $0) }?.code == .invalidArgument, "\(body)")
+        }
+    }
+
+    @Test func aSchemaFileKeepsTheRules() throws {
+        let film = #"""
+            {"record_types":{"film":{"fields":[],"access":{"rules":{"read":{"allow":[{"users":true}],"mode":"require"},
+             "update":{"allow":[{"owner":true}],"mode":"default"}},"list_by":"owner","aggregate":false}},"note":{"fields":[]}}}
+            """#
+        let document = try readJSON(film) { try SchemaDocument(schemaFile: $0) }
+        var expected = ClassAccess()
+        expected.rules[.read] = ClassRule([.users], .require)
+        expected.listWriters = .owner
+        expected.allowsAggregates = false
+        #expect(document.types[type("film")]?.access == expected)
+        #expect(document.types[type("note")] == DocumentedType())
+        #expect(try readJSON(document.schemaFile) { try SchemaDocument(schemaFile: $0) } == document)
+        for access in [
+            "[]", #"{"rule":{}}"#, #"{"rules":{"read":{"allow":["public"]}}}"#, #"{"list_by":"all"}"#,
+            #"{"default_access":[{"level":"read"}]}"#,
+        ] {
+            let text = "{\"record_types\":{\"film\":{\"fields\":[],\"access\":\(access)}}}"
+            let error = try #require(try refusal(text) { try SchemaDocument(schemaFile: $0) })
+            #expect(error.message.contains("record_types.film.access"), "\(error.message)")
+        }
+    }
+}
