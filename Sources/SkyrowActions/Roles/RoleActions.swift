@@ -1,6 +1,7 @@
 import SkyrowModel
 import SkyrowProtocol
 import SkyrowStore
+import Synchronization
 
 extension ActionTable {
     static let roles: [any AnyEntry] = [
@@ -191,7 +192,7 @@ enum RoleSaving {
         guard let standing, standing.allows(.read, by: caller) else {
             // A caller who may not create roles gets the same error for an existing and a missing one.
             guard caller.isAdministrator else {
-                throw SkyrowError(.permissionDenied, "Roles are made by administrators.")
+                throw SkyrowError(.permissionDenied, "Only administrators can create roles.")
             }
             guard !makesDefault, !makesAdministrators else { throw ofMaster }
             return
@@ -204,7 +205,7 @@ enum RoleSaving {
 
     private static let ofMaster = SkyrowError(
         .permissionDenied,
-        "Which roles new users get and which make administrators takes the master key."
+        "Only the master key can set which roles new users get and which make administrators."
     )
 }
 
@@ -213,13 +214,13 @@ enum RoleList {
     /// Throws `108 InvalidArgument` for an entry without a meaning for roles, and for too many entries.
     static func check(_ list: AccessList) throws(SkyrowError) {
         guard list.entries.count <= AccessList.defaultMaximum else {
-            throw .invalidArgument("A list has at most \(AccessList.defaultMaximum) entries.", "access")
+            throw .invalidArgument("An access list can have at most \(AccessList.defaultMaximum) entries.", "access")
         }
         for entry in list.entries {
             switch entry.subject {
             case .everyone, .users, .registered, .verified, .owner, .user, .role, .group, .apiKey: continue
             case .relation, .field:
-                throw .invalidArgument("The access list of a role names no relation.", "access").at("access")
+                throw .invalidArgument("The access list of a role cannot name relations.", "access").at("access")
             }
         }
     }
@@ -249,7 +250,7 @@ extension Caller {
     /// again here.
     func requireAdministrator() throws(SkyrowError) {
         guard isMaster || isAdministrator else {
-            throw SkyrowError(.permissionDenied, "This takes an administrator's role or the master key.")
+            throw SkyrowError(.permissionDenied, "This requires an administrator's role or the master key.")
         }
     }
 }
