@@ -73,7 +73,7 @@ import SkyrowProtocol
                 #expect(types.contains(try #require(value.string)))
             case "format": #expect(value == .string("date-time"))
             case "enum": #expect(!value.elements.isEmpty)
-            case "minimum", "maximum", "maxLength", "minItems": #expect(value.integer != nil)
+            case "minimum", "maximum", "maxLength", "minItems", "maxItems": #expect(value.integer != nil)
             case "items":
                 if case .array(let elements) = value {
                     for element in elements { try check(schema: element) }

@@ -73,7 +73,7 @@ package struct ImportPlan: Hashable, Sendable {
             }
             if let name = target.name {
                 if let other = sources[name] {
-                    throw .failure("The columns '\(other)' and '\(source)' both become the field \(name): rename one.")
+                    throw .failure("The columns '\(other)' and '\(source)' both become \(name): rename one.")
                 }
                 sources[name] = source
             }

@@ -240,7 +240,7 @@ import Testing
             #expect(difference.changes.isEmpty && difference.refusals.isEmpty)
         case .refused:
             #expect(conversions.isEmpty && difference.refusals.count == 1)
-            #expect(difference.refusals.first?.contains("note.x is of the type \(from.name)") == true)
+            #expect(difference.refusals.first?.contains("note.x has the type \(from.name)") == true)
         case .safe:
             #expect(conversions.count == 1 && !difference.losesSomething && difference.refusals.isEmpty)
         case .narrowing:
