@@ -74,5 +74,5 @@ extension ActionService {
 
 /// Every action that is described once, with what performs it.
 package enum ActionTable {
-    package static let entries = Dictionary(uniqueKeysWithValues: roles.map { ($0.name, $0) })
+    package static let entries = Dictionary(uniqueKeysWithValues: (keys + roles + sessions).map { ($0.name, $0) })
 }

@@ -118,8 +118,7 @@ extension SkyrowClient {
         guard session != nil else { return }
         defer { store(nil) }
         do throws(ClientError) {
-            // Ending a session twice has the effect of ending it once.
-            try await call(.authLogOut, repeatability: .safe) { _ throws(SkyrowError) in }
+            try await call(Actions.authLogOut, ())
         } catch {
             // The session had already ended.
             guard error.serverCode == .accessTokenNotAccepted else { throw error }
@@ -164,7 +163,15 @@ extension SkyrowClient {
 
     /// Returns the account of the logged-in user; the session keeps its access token.
     public func me() async throws(ClientError) -> Account {
-        try await logIn(.me, parameters: nil)
+        try await logIn(Actions.me, ())
+    }
+
+    /// Calls an action that returns an account with an access token, and stores the token.
+    func logIn<Parameters>(
+        _ action: Action<Parameters, AuthResult>,
+        _ parameters: Parameters
+    ) async throws(ClientError) -> Account {
+        try await logIn(action.name, parameters: action.writer(of: parameters))
     }
 
     /// Calls an action that returns an account with an access token, and stores the token.

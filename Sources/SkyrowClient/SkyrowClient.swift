@@ -108,9 +108,7 @@ extension SkyrowClient {
         _ action: Action<Parameters, Result>,
         _ parameters: Parameters
     ) async throws(ClientError) -> Result {
-        try await call(action.name) {
-            action.parameters.write(parameters, $0)
-        } read: { json throws(SkyrowError) in
+        try await call(action.name, parameters: action.writer(of: parameters)) { json throws(SkyrowError) in
             try action.result.read(json, "result")
         }
     }
@@ -207,5 +205,13 @@ extension SkyrowClient {
             "The service at \(endpoint.absoluteString) did not respond.",
             underlying: error
         )
+    }
+}
+
+extension Action {
+    /// Writes the parameters of a call; nil for an action without any.
+    func writer(of parameters: Parameters) -> ((JSONWriter) -> Void)? {
+        guard !self.parameters.members.isEmpty else { return nil }
+        return { self.parameters.write(parameters, $0) }
     }
 }

@@ -90,46 +90,6 @@ public struct AccountSession: Hashable, Sendable {
     package static let maximumListed = 1000
 }
 
-/// `session:revoke`, decoded.
-package enum RevokeSessionsRequest: Hashable, Sendable {
-    /// These sessions; an id that is not of a session of the user is ignored.
-    case ids([String])
-    case all(exceptCurrent: Bool)
-
-    package var endsAll: Bool {
-        switch self {
-        case .ids: false
-        case .all: true
-        }
-    }
-}
-
-/// `auth:become`, decoded.
-package struct BecomeRequest: Hashable, Sendable {
-    package var token: String
-
-    package init(token: String) {
-        self.token = token
-    }
-}
-
-/// `auth:stepup`, decoded.
-package enum StepUpRequest: Hashable, Sendable {
-    case password(String)
-    /// The id token of a linked provider.
-    case token(ProviderToken)
-    /// A code of the second factor.
-    case code(String)
-
-    package init(password: String) {
-        self = .password(password)
-    }
-
-    package init(token: ProviderToken) {
-        self = .token(token)
-    }
-}
-
 /// How long a proof of identity is valid, and the error that asks for it.
 package enum Elevation {
     /// In seconds.

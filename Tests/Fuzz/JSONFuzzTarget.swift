@@ -58,7 +58,6 @@ private func readEveryMessage(_ json: JSONView) {
     _ = try? SignUpRequest(parameters: json)
     _ = try? LogInRequest(parameters: json)
     _ = try? ChangePasswordRequest(parameters: json)
-    _ = try? RoleMembersRequest(parameters: json)
     _ = try? SchemaCreateRequest(parameters: json)
     _ = try? SchemaRenameRequest(parameters: json)
     _ = try? SchemaDeleteRequest(parameters: json)
@@ -114,7 +113,8 @@ private func readChangesAndAccounts(_ json: JSONView) {
     _ = try? EmailChangeRequest(parameters: json)
     _ = try? CodeConfirmation(parameters: json)
     _ = try? FactorLogInRequest(parameters: json)
-    _ = try? KeyCreateRequest(parameters: json)
+    check(Actions.keyCreate.parameters, json)
+    check(Actions.keyRotate.parameters, json)
     check(Actions.roleSave.parameters, json)
     check(Actions.roleAdd.parameters, json)
     check(Actions.roleMembers.parameters, json)
@@ -124,8 +124,8 @@ private func readChangesAndAccounts(_ json: JSONView) {
     _ = try? ProviderLogInRequest(parameters: json)
     _ = try? CustomTokenRequest(parameters: json)
     _ = try? RelationChangeRequest(parameters: json)
-    _ = try? StepUpRequest(parameters: json)
-    _ = try? RevokeSessionsRequest(parameters: json)
+    check(Actions.authStepUp.parameters, json)
+    check(Actions.sessionRevoke.parameters, json)
 }
 
 private func check<Root>(_ form: Form<Root>, _ json: JSONView) {

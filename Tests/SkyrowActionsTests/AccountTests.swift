@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -242,7 +243,7 @@ import Testing
             #expect(first.lastLoginAt != nil)
             let second = try await fixture.service.logIn(request)
             #expect(second.lastLoginAt != nil && second.lastSeenAt == second.lastLoginAt)
-            let me = try await fixture.service.me(by: caller, with: .token(signUp.accessToken))
+            let me = try await fixture.service.run(Actions.me, by: caller, with: .token(signUp.accessToken))
             #expect(me.lastLoginAt.map { $0 > second.lastLoginAt ?? .infinity } ?? false)
         }
     }
@@ -251,12 +252,12 @@ import Testing
         try await withService { fixture in
             let (signUp, caller) = try await fixture.service.signUp("ann")
             let token = Credentials.token(signUp.accessToken)
-            let me = try await fixture.service.me(by: caller, with: token)
+            let me = try await fixture.service.run(Actions.me, by: caller, with: token)
             #expect(me.userID == signUp.userID && me.accessToken == signUp.accessToken)
             #expect(try await fixture.service.authenticate(token, for: .user) == caller)
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
-            try await fixture.service.logOut(token)
-            try await expectError(.accessTokenNotAccepted) { try await fixture.service.me(by: caller, with: token) }
+            try await fixture.service.run(Actions.authLogOut, with: token)
+            try await expectError(.accessTokenNotAccepted) { try await fixture.service.run(Actions.me, by: caller, with: token) }
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "0")
         }
     }
@@ -265,15 +266,15 @@ import Testing
         try await withService { fixture in
             let (signUp, caller) = try await fixture.service.signUp("ann")
             let (service, master) = (fixture.service, ServiceFixture.master)
-            try await expectError(.notAuthenticated) { try await service.me(by: .anonymous, with: ServiceFixture.key) }
+            try await expectError(.notAuthenticated) { try await service.run(Actions.me, with: ServiceFixture.key) }
             try await expectError(.notAuthenticated) {
-                try await service.me(by: ServiceFixture.masterCaller, with: master)
+                try await service.run(Actions.me, by: ServiceFixture.masterCaller, with: master)
             }
-            let acting = try await service.me(by: Caller(kind: .master(actingAs: signUp.userID)), with: master)
+            let acting = try await service.run(Actions.me, by: Caller(kind: .master(actingAs: signUp.userID)), with: master)
             #expect(acting.userID == signUp.userID && acting.accessToken != signUp.accessToken)
             #expect(try await service.authenticate(.token(acting.accessToken), for: .user) == caller.unproved)
             try await expectError(.resourceNotFound) {
-                try await service.me(by: Caller(kind: .master(actingAs: "nobody")), with: master)
+                try await service.run(Actions.me, by: Caller(kind: .master(actingAs: "nobody")), with: master)
             }
         }
     }

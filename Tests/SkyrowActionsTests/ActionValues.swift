@@ -131,9 +131,21 @@ extension ActionService {
         _ action: Action<Parameters, Result>,
         _ parameters: Parameters,
         by caller: Caller,
+        with credentials: Credentials = Credentials(),
+        from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin(),
         turn: ReadTurn? = nil
     ) async throws(SkyrowError) -> Result {
-        try await run(action, parameters, Call(by: caller, from: origin, turn: turn))
+        try await run(action, parameters, Call(by: caller, with: credentials, client: client, from: origin, turn: turn))
+    }
+
+    /// Performs an action without parameters.
+    func run<Result>(
+        _ action: Action<Void, Result>,
+        by caller: Caller = .anonymous,
+        with credentials: Credentials = Credentials(),
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> Result {
+        try await run(action, (), Call(by: caller, with: credentials, from: origin))
     }
 }

@@ -116,23 +116,23 @@ import Testing
             let caller = try await service.authenticate(own, for: .user)
             let logIn = LogInRequest(authData: ["username": "ann"], password: "secret")
             let second = try await service.logIn(logIn, origin: origin)
-            try await service.logOut(.token(second.accessToken), origin: origin)
+            try await service.run(Actions.authLogOut, with: .token(second.accessToken), origin: origin)
             // A second logout ends nothing, and is none.
-            try await service.logOut(.token(second.accessToken), origin: origin)
+            try await service.run(Actions.authLogOut, with: .token(second.accessToken), origin: origin)
             _ = try await service.logIn(logIn, origin: origin)
-            let all = RevokeSessionsRequest.all(exceptCurrent: true)
+            let all = SessionsToRevoke.all(exceptCurrent: true)
             for _ in 0..<2 {
-                _ = try await service.revokeSessions(all, by: caller, with: own, origin: origin)
+                _ = try await service.run(Actions.sessionRevoke, all, by: caller, with: own, origin: origin)
             }
             let master = Credentials(key: "master", actingUserID: first.userID)
-            _ = try await service.me(by: Caller(kind: .master(actingAs: first.userID)), with: master, origin: origin)
+            _ = try await service.run(Actions.me, by: Caller(kind: .master(actingAs: first.userID)), with: master, origin: origin)
             let third = try await service.changePassword(
                 ChangePasswordRequest(oldPassword: "secret", password: "another"),
                 by: caller,
                 with: own,
                 origin: origin
             )
-            _ = try await service.rotateToken(by: caller, with: .token(third.accessToken))
+            _ = try await service.run(Actions.authRotate, by: caller, with: .token(third.accessToken))
             try await fixture.psql("UPDATE _session SET rotated_at = now() - interval '31 s'")
             service.forget(.all)
             try await expectError(.accessTokenNotAccepted) {

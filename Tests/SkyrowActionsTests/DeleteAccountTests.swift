@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -233,8 +234,9 @@ import Testing
             try await expectError(.stepUpRequired) {
                 try await service.deleteOwnAccount(by: elevated, with: .token(ann.accessToken))
             }
-            _ = try await service.stepUp(
-                StepUpRequest(password: "a long secret"),
+            _ = try await service.run(
+                Actions.authStepUp,
+                .password("a long secret"),
                 by: caller,
                 with: .token(ann.accessToken)
             )
@@ -404,7 +406,7 @@ import Testing
                 }
             }
             try await expectError(.resourceNotFound) {
-                try await service.me(by: Caller(kind: .master(actingAs: a)), with: Credentials())
+                try await service.run(Actions.me, by: Caller(kind: .master(actingAs: a)), with: Credentials())
             }
             await service.continueDeletions()
             #expect(try await fixture.psql("SELECT count(*) FROM note") == "0")

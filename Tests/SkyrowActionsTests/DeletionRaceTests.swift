@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -29,10 +30,10 @@ import Testing
                 )
             case .rotate:
                 let caller = try await service.authenticate(credentials, for: .user)
-                token = try await service.rotateToken(by: caller, with: credentials).accessToken
+                token = try await service.run(Actions.authRotate, by: caller, with: credentials).accessToken
             case .me:
                 let caller = try await service.authenticate(credentials, for: .user)
-                token = try await service.me(by: caller, with: credentials).accessToken
+                token = try await service.run(Actions.me, by: caller, with: credentials).accessToken
             case .changePassword:
                 let caller = try await service.authenticate(credentials, for: .user)
                 let request = ChangePasswordRequest(oldPassword: "secret", password: "secret")

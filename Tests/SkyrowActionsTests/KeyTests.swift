@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -16,9 +17,10 @@ import Testing
         name: String = "a key",
         networks: [String] = [],
         expiresAt: Timestamp? = nil
-    ) async throws -> IssuedKey {
-        try await fixture.service.createKey(
-            KeyCreateRequest(
+    ) async throws -> IssuedAccessKey {
+        try await fixture.service.run(
+            Actions.keyCreate,
+            KeyCreation(
                 name: name,
                 kind: kind,
                 scopes: try scopes.map { try KeyScope($0) },
@@ -30,7 +32,7 @@ import Testing
         )
     }
 
-    private func credentials(_ key: IssuedKey, from address: String? = nil, token: String? = nil) -> Credentials {
+    private func credentials(_ key: IssuedAccessKey, from address: String? = nil, token: String? = nil) -> Credentials {
         Credentials(key: key.text, accessToken: token, address: address.flatMap { ClientAddress($0) })
     }
 
@@ -40,7 +42,7 @@ import Testing
             let key = try await make(fixture, ["read"])
             let caller = try await service.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
             #expect(caller.kind == .anonymous)
-            #expect(caller.key?.id == key.key.id)
+            #expect(caller.key?.id == key.key.keyID)
             // What is remembered needs no database, once all notices of the change have come.
             try await waiting(until: "the key is remembered") {
                 _ = try await service.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
@@ -49,16 +51,16 @@ import Testing
             try await expectError(.permissionDenied) {
                 try await service.authenticate(credentials(key), for: .userOrMaster, .recordSave)
             }
-            try await service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+            try await service.run(Actions.keyRevoke, key.key.keyID, by: ServiceFixture.masterCaller)
             try await expectError(.accessKeyNotAccepted) {
                 try await service.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
             }
             // To revoke it again changes nothing.
             let first = try await fixture.psql("SELECT revoked_at FROM _key")
-            try await service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+            try await service.run(Actions.keyRevoke, key.key.keyID, by: ServiceFixture.masterCaller)
             #expect(try await fixture.psql("SELECT revoked_at FROM _key") == first)
             try await expectError(.resourceNotFound) {
-                try await service.revokeKey(try #require(KeyID("k00000000")), by: ServiceFixture.masterCaller)
+                try await service.run(Actions.keyRevoke, try #require(KeyID("k00000000")), by: ServiceFixture.masterCaller)
             }
         }
     }
@@ -86,9 +88,9 @@ import Testing
             try await first.withSecondService { second in
                 let there = second.service
                 let caller = try await there.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
-                #expect(caller.key?.id == key.key.id)
+                #expect(caller.key?.id == key.key.keyID)
                 // The clock of the other process stands still, so nothing but the notice has it ask again.
-                try await first.service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+                try await first.service.run(Actions.keyRevoke, key.key.keyID, by: ServiceFixture.masterCaller)
                 try await waiting(until: "the other process refuses the key") {
                     do throws(SkyrowError) {
                         _ = try await there.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
@@ -107,7 +109,7 @@ import Testing
             let key = try await make(fixture, ["read"])
             let deaf = fixture.configured { _ in }
             _ = try await deaf.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
-            try await fixture.service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+            try await fixture.service.run(Actions.keyRevoke, key.key.keyID, by: ServiceFixture.masterCaller)
             // It is still remembered for a second, and no longer.
             fixture.clock.advance(by: .milliseconds(900))
             _ = try await deaf.authenticate(credentials(key), for: .keyOrToken, .recordQuery)
@@ -175,9 +177,9 @@ import Testing
     @Test func networksAreKeptAsTheyAre() async throws {
         try await withService { fixture in
             let key = try await make(fixture, networks: ["10.0.0.0/8", "2001:db8::/32", "192.0.2.7"])
-            let listed = try await fixture.service.keys(by: ServiceFixture.masterCaller)
-            #expect(listed.map(\.networks.description) == [key.key.networks.description])
-            #expect(key.key.networks.map(\.description) == ["10.0.0.0/8", "2001:db8::/32", "192.0.2.7/32"])
+            let listed = try await fixture.service.run(Actions.keyList, by: ServiceFixture.masterCaller)
+            #expect(listed.map(\.networks) == [key.key.networks])
+            #expect(key.key.networks == ["10.0.0.0/8", "2001:db8::/32", "192.0.2.7/32"])
             _ = try await fixture.service.authenticate(credentials(key, from: "10.9.9.9"), for: .key, .authLogIn)
             try await expectError(.accessKeyNotAccepted) {
                 try await fixture.service.authenticate(credentials(key, from: "11.0.0.1"), for: .key, .authLogIn)
@@ -189,11 +191,11 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let first = try await make(fixture)
-            let request = KeyRotateRequest(id: first.key.id, overlap: .seconds(60))
-            let second = try await service.rotateKey(request, by: ServiceFixture.masterCaller)
+            let request = KeyRotation(id: first.key.keyID, overlap: .seconds(60))
+            let second = try await service.run(Actions.keyRotate, request, by: ServiceFixture.masterCaller)
             #expect(second.text != first.text && second.key.id == first.key.id)
             for key in [first, second] { _ = try await service.authenticate(credentials(key), for: .key, .authLogIn) }
-            let third = try await service.rotateKey(request, by: ServiceFixture.masterCaller)
+            let third = try await service.run(Actions.keyRotate, request, by: ServiceFixture.masterCaller)
             for key in [second, third] { _ = try await service.authenticate(credentials(key), for: .key, .authLogIn) }
             try await expectError(.accessKeyNotAccepted) {
                 try await service.authenticate(credentials(first), for: .key, .authLogIn)
@@ -203,12 +205,12 @@ import Testing
             try await expectError(.accessKeyNotAccepted) {
                 try await service.authenticate(credentials(second), for: .key, .authLogIn)
             }
-            try await service.revokeKey(first.key.id, by: ServiceFixture.masterCaller)
+            try await service.run(Actions.keyRevoke, first.key.keyID, by: ServiceFixture.masterCaller)
             try await expectError(.accessKeyNotAccepted) {
                 try await service.authenticate(credentials(third), for: .key, .authLogIn)
             }
             try await expectError(.resourceNotFound) {
-                try await service.rotateKey(request, by: ServiceFixture.masterCaller)
+                try await service.run(Actions.keyRotate, request, by: ServiceFixture.masterCaller)
             }
         }
     }
@@ -224,10 +226,10 @@ import Testing
                 String(key.text.dropLast()), key.text + "0", key.text.uppercased(),
                 "sky_\(parts[1])_\(parts[2])_000000",
                 // With right checksums: the id of another key, the secret of another key, and another application's key.
-                KeyText(other.key.id, secret: parts[2], of: .default).text,
-                KeyText(key.key.id, secret: secret, of: .default).text,
-                KeyText(key.key.id, secret: parts[2], of: shop).text,
-                KeyText(key.key.id, secret: String(repeating: "0", count: 43), of: .default).text,
+                KeyText(other.key.keyID, secret: parts[2], of: .default).text,
+                KeyText(key.key.keyID, secret: secret, of: .default).text,
+                KeyText(key.key.keyID, secret: parts[2], of: shop).text,
+                KeyText(key.key.keyID, secret: String(repeating: "0", count: 43), of: .default).text,
             ]
             #expect(Set(texts).count == texts.count)
             for text in texts {
@@ -265,7 +267,7 @@ import Testing
         try await withService { fixture in
             let caller = try await fixture.service.authenticate(ServiceFixture.key, for: .key)
             try await expectError(.permissionDenied) {
-                try await fixture.service.createKey(KeyCreateRequest(name: "x"), by: caller)
+                try await fixture.service.run(Actions.keyCreate, KeyCreation(name: "x"), by: caller)
             }
             // Development opens the schema to any key; a key would outlive it.
             try await expectError(.permissionDenied) {
@@ -285,7 +287,7 @@ import Testing
             )
             let last = try await make(fixture)
             try await expectError(.invalidArgument) { try await make(fixture) }
-            try await fixture.service.revokeKey(last.key.id, by: ServiceFixture.masterCaller)
+            try await fixture.service.run(Actions.keyRevoke, last.key.keyID, by: ServiceFixture.masterCaller)
             _ = try await make(fixture)
         }
     }
@@ -377,7 +379,7 @@ import Testing
             for _ in 0..<3 { _ = try await service.authenticate(credentials(key), for: .key, .authLogIn) }
             await service.recordUses()
             let rows = try await fixture.psql("SELECT id FROM _key WHERE last_used_at IS NOT NULL")
-            #expect(rows == key.key.id.rawValue && rows != unused.key.id.rawValue)
+            #expect(rows == key.key.id && rows != unused.key.id)
             // No one has to read the keys again for it.
             #expect(try await fixture.psql("SELECT value FROM _version WHERE name = 'keys'") == version)
             try await fixture.psql("UPDATE _key SET last_used_at = NULL")
@@ -393,13 +395,16 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let key = try await make(fixture, ["read"], kind: .server)
-            let id = key.key.id
-            _ = try await service.rotateKey(
-                KeyRotateRequest(id: id, overlap: .zero),
+            let id = key.key.keyID
+            _ = try await service.run(
+                Actions.keyRotate,
+                KeyRotation(id: id, overlap: .zero),
                 by: ServiceFixture.masterCaller,
                 origin: Self.origin
             )
-            for _ in 0..<2 { try await service.revokeKey(id, by: ServiceFixture.masterCaller, origin: Self.origin) }
+            for _ in 0..<2 {
+                try await service.run(Actions.keyRevoke, id, by: ServiceFixture.masterCaller, origin: Self.origin)
+            }
             for minute in 0..<2 {
                 for _ in 0..<50 {
                     try await expectError(.accessKeyNotAccepted) {
@@ -451,7 +456,7 @@ import Testing
         try await withService { fixture in
             for days in [89, 91] {
                 let key = try await make(fixture)
-                try await fixture.service.revokeKey(key.key.id, by: ServiceFixture.masterCaller)
+                try await fixture.service.run(Actions.keyRevoke, key.key.keyID, by: ServiceFixture.masterCaller)
                 try await fixture.psql(
                     "UPDATE _key SET revoked_at = now() - interval '\(days) days', name = '\(days)' WHERE id = '\(key.key.id)'"
                 )
@@ -460,4 +465,8 @@ import Testing
             #expect(try await fixture.psql("SELECT name FROM _key") == "89")
         }
     }
+}
+
+extension AccessKey {
+    fileprivate var keyID: KeyID { KeyID(id)! }
 }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -56,7 +57,7 @@ import Testing
     @Test func aTicketOfAKeyOpensForAMinuteAndResumesAfterIt() async throws {
         try await withService { fixture in
             let service = fixture.service
-            let ticket = try await service.liveTicket(by: .anonymous, with: ServiceFixture.key).token
+            let ticket = try await service.run(Actions.liveTicket, by: .anonymous, with: ServiceFixture.key).token
             let opened = try await service.redeem(ticket: ticket, of: "q")
             #expect(opened.key == "api" && opened.session == nil)
             fixture.clock.advance(by: .seconds(61))
@@ -76,7 +77,7 @@ import Testing
             let service = fixture.service
             let (ann, caller) = try await service.signUp("ann")
             let own = Credentials.token(ann.accessToken)
-            let ticket = try await service.liveTicket(by: caller, with: own).token
+            let ticket = try await service.run(Actions.liveTicket, by: caller, with: own).token
             let opened = try await service.redeem(ticket: ticket, of: "q")
             #expect(opened.session != nil && opened.key == nil)
             // It counts once where it does not go on.
@@ -88,7 +89,7 @@ import Testing
                 let resumed = try await service.redeem(ticket: ticket, resuming: opened.mark, of: "q")
                 #expect(resumed.session == opened.session && resumed.mark == opened.mark)
             }
-            try await service.logOut(own)
+            try await service.run(Actions.authLogOut, with: own)
             let late = await #expect(throws: SkyrowError.self) {
                 _ = try await service.redeem(ticket: ticket, resuming: opened.mark, of: "q")
             }

@@ -2,6 +2,7 @@ import Logging
 import MetricsTestKit
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization
@@ -114,7 +115,7 @@ import Testing
                 by: caller
             )
             await service.purge()
-            try await service.logOut(.token(result.accessToken))
+            try await service.run(Actions.authLogOut, with: .token(result.accessToken))
             let log = lines.text
             #expect(!log.isEmpty)
             for secret in [

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -58,7 +59,7 @@ import Testing
                         )
                     }
                 ),
-                ("stepup", { _ = try await service.stepUp(StepUpRequest(password: password), by: ann, with: own) }),
+                ("stepup", { _ = try await service.run(Actions.authStepUp, .password(password), by: ann, with: own) }),
                 ("reset", { _ = try await service.requestReset(CodeRequest(email: "ann@example.org")) }),
                 (
                     "confirm",
@@ -151,7 +152,7 @@ import Testing
             #expect(guest.isAnonymous)
             let own = Credentials.token(guest.accessToken)
             let caller = try await service.authenticate(own, for: .user)
-            #expect(try await service.me(by: caller, with: own).isAnonymous)
+            #expect(try await service.run(Actions.me, by: caller, with: own).isAnonymous)
             let registered = try await service.register(
                 RegisterRequest(authData: ["username": "ann"], password: "a long secret"),
                 by: caller,

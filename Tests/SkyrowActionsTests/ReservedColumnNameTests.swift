@@ -138,7 +138,7 @@ import Testing
             if isDisabled { try await expectError(.userDisabled) { try await service.logIn(second) } }
         }
         let login = try await service.logIn(second)
-        try await service.logOut(.token(login.accessToken))
+        try await service.run(Actions.authLogOut, with: .token(login.accessToken))
         let names = try await service.store.users.accounts(named: "ANN").map(\.id)
         #expect(names == [result.userID])
         #expect(try await service.store.users.newest(10).count == 2)

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -29,16 +30,16 @@ import Testing
             _ = try await service.logIn(ann, origin: RequestOrigin(address: "192.0.2.7"))
             let master = Credentials(key: "master", actingUserID: first.userID)
             let acting = try await service.authenticate(master, for: .user)
-            _ = try await service.me(by: acting, with: master)
+            _ = try await service.run(Actions.me, by: acting, with: master)
             _ = try await service.signUp("bob")
-            let list = try await service.sessions(by: caller, with: .token(first.accessToken))
+            let list = try await service.run(Actions.sessionList, by: caller, with: .token(first.accessToken))
             #expect(names(list) == ["master -", "login -", "signup Ann's phone *"])
             #expect(list.map(\.address) == [nil, "192.0.2.7", "2001:db8::7"])
             #expect(list[2].device.id == "d1")
             #expect(list[2].userAgent == "Notes/1.2 " + String(repeating: "ü", count: 122))
             #expect(Set(list.map(\.id)).count == 3)
             // The master key has no session of its own among them.
-            #expect(try await service.sessions(by: acting, with: master).count { $0.isCurrent } == 0)
+            #expect(try await service.run(Actions.sessionList, by: acting, with: master).count { $0.isCurrent } == 0)
             // What has ended is not there: by its age, by not being used, by its epoch.
             try await fixture.psql(
                 """
@@ -46,9 +47,9 @@ import Testing
                 UPDATE _session SET last_used_at = now() - interval '91 d' WHERE created_with = 'login';
                 """
             )
-            #expect(names(try await service.sessions(by: caller, with: .token(first.accessToken))).count == 1)
+            #expect(names(try await service.run(Actions.sessionList, by: caller, with: .token(first.accessToken))).count == 1)
             try await fixture.psql("UPDATE _user SET epoch = epoch + 1")
-            #expect(try await service.sessions(by: caller, with: .token(first.accessToken)).isEmpty)
+            #expect(try await service.run(Actions.sessionList, by: caller, with: .token(first.accessToken)).isEmpty)
         }
     }
 
@@ -62,7 +63,8 @@ import Testing
                 FROM generate_series(1, 9999) AS i
                 """
             )
-            #expect(try await fixture.service.sessions(by: caller, with: .token(result.accessToken)).count == 1000)
+            let list = try await fixture.service.run(Actions.sessionList, by: caller, with: .token(result.accessToken))
+            #expect(list.count == 1000)
         }
     }
 
@@ -83,7 +85,7 @@ import Testing
                 by: caller,
                 with: .token(first.accessToken)
             )
-            let list = try await service.sessions(by: caller, with: .token(second.accessToken))
+            let list = try await service.run(Actions.sessionList, by: caller, with: .token(second.accessToken))
             #expect(names(list) == ["password phone *"])
         }
     }
@@ -96,13 +98,13 @@ import Testing
                 let own = Credentials.token(first.accessToken)
                 let others = [try await service.logIn(ann), try await service.logIn(ann)]
                 let (_, bob) = try await service.signUp("bob")
-                let ids = try await service.sessions(by: caller, with: own).filter { !$0.isCurrent }.map(\.id)
+                let ids = try await service.run(Actions.sessionList, by: caller, with: own).filter { !$0.isCurrent }.map(\.id)
                 for other in others { _ = try await second.service.authenticate(.token(other.accessToken), for: .user) }
                 // Those of others are as those that are not there.
-                let foreign = try await service.revokeSessions(.ids(ids), by: bob, with: Credentials())
+                let foreign = try await service.run(Actions.sessionRevoke, .ids(ids), by: bob, with: Credentials())
                 #expect(foreign == 0)
                 let unknown = "00000000-0000-4000-8000-000000000000"
-                let count = try await service.revokeSessions(.ids([ids[0], unknown, ids[0]]), by: caller, with: own)
+                let count = try await service.run(Actions.sessionRevoke, .ids([ids[0], unknown, ids[0]]), by: caller, with: own)
                 #expect(count == 1)
                 try await second.observations.wait(for: "the notice") { $0 == .sessionsForgotten(.token) }
                 var accepted = 0
@@ -114,7 +116,7 @@ import Testing
                     }
                 }
                 #expect(accepted == 2)
-                #expect(try await service.sessions(by: caller, with: own).count == 2)
+                #expect(try await service.run(Actions.sessionList, by: caller, with: own).count == 2)
             }
         }
     }
@@ -127,8 +129,8 @@ import Testing
             let other = try await service.logIn(ann)
             let (bob, _) = try await service.signUp("bob")
             let own = Credentials.token(first.accessToken)
-            let request = RevokeSessionsRequest.all(exceptCurrent: exceptCurrent)
-            let count = try await service.revokeSessions(request, by: caller, with: own)
+            let request = SessionsToRevoke.all(exceptCurrent: exceptCurrent)
+            let count = try await service.run(Actions.sessionRevoke, request, by: caller, with: own)
             #expect(count == (exceptCurrent ? 1 : 2))
             try await expectError(.accessTokenNotAccepted) {
                 try await service.authenticate(.token(other.accessToken), for: .user)
@@ -139,7 +141,7 @@ import Testing
                 try await expectError(.accessTokenNotAccepted) { try await service.authenticate(own, for: .user) }
                 // One that has ended keeps nothing.
                 try await expectError(.accessTokenNotAccepted) {
-                    try await service.revokeSessions(.all(exceptCurrent: true), by: caller, with: own)
+                    try await service.run(Actions.sessionRevoke, .all(exceptCurrent: true), by: caller, with: own)
                 }
             }
             #expect(try await service.authenticate(.token(bob.accessToken), for: .user).userID == bob.userID)
@@ -152,7 +154,8 @@ import Testing
             let (service, users) = (fixture.service, fixture.service.store.users)
             let (first, caller) = try await service.signUp("ann")
             let credentials = try #require(try await users.credentials(of: first.userID))
-            let count = try await service.revokeSessions(
+            let count = try await service.run(
+                Actions.sessionRevoke,
                 .all(exceptCurrent: true),
                 by: caller,
                 with: .token(first.accessToken)
@@ -171,7 +174,7 @@ import Testing
             for (user, count) in [(first.userID, 1), (first.userID, 0), ("gone", 0)] as [(UserID, Int)] {
                 let master = Credentials(key: "master", accessToken: first.accessToken, actingUserID: user)
                 let caller = Caller(kind: .master(actingAs: user))
-                let ended = try await service.revokeSessions(.all(exceptCurrent: true), by: caller, with: master)
+                let ended = try await service.run(Actions.sessionRevoke, .all(exceptCurrent: true), by: caller, with: master)
                 #expect(ended == count)
             }
         }
@@ -181,25 +184,25 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (first, _) = try await service.signUp("ann")
-            let become = BecomeRequest(token: first.accessToken)
-            let result = try await service.become(become)
+            func become(_ token: String) async throws(SkyrowError) -> AuthResult {
+                try await service.run(Actions.authBecome, token, by: .anonymous)
+            }
+            let result = try await become(first.accessToken)
             #expect(result.userID == first.userID && result.accessToken == first.accessToken)
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
             for token in ["", "s_unknown", String(repeating: "x", count: 100_000), "\0"] {
-                try await expectError(.accessTokenNotAccepted) {
-                    try await service.become(BecomeRequest(token: token))
-                }
+                try await expectError(.accessTokenNotAccepted) { try await become(token) }
             }
             try await service.setDisabled(
                 SetDisabledRequest(userID: first.userID, isDisabled: true),
                 by: ServiceFixture.masterCaller
             )
-            try await expectError(.userDisabled) { try await service.become(become) }
+            try await expectError(.userDisabled) { try await become(first.accessToken) }
             try await service.setDisabled(
                 SetDisabledRequest(userID: first.userID, isDisabled: false),
                 by: ServiceFixture.masterCaller
             )
-            try await expectError(.accessTokenNotAccepted) { try await service.become(become) }
+            try await expectError(.accessTokenNotAccepted) { try await become(first.accessToken) }
         }
     }
 
@@ -208,7 +211,7 @@ import Testing
         try await withService { fixture in
             let (first, caller) = try await fixture.service.signUp("ann")
             let credentials = Credentials(key: "api", accessToken: first.accessToken, actingUserID: "bob")
-            let result = try await fixture.service.me(by: caller, with: credentials)
+            let result = try await fixture.service.run(Actions.me, by: caller, with: credentials)
             #expect(result.userID == first.userID && result.accessToken == first.accessToken)
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
         }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization
@@ -20,7 +21,7 @@ import Testing
             do {
                 let credentials = Credentials.token(current)
                 let caller = try await service.authenticate(credentials, for: .user)
-                current = try await service.me(by: caller, with: credentials).accessToken
+                current = try await service.run(Actions.me, by: caller, with: credentials).accessToken
                 tokens.insert(current)
             } catch {
                 guard error.code == .accessTokenNotAccepted || error.code == .userDisabled else { throw error }
@@ -51,7 +52,7 @@ import Testing
                         )
                     }
                 case .loggedOut:
-                    try await service.logOut(.token(result.accessToken))
+                    try await service.run(Actions.authLogOut, with: .token(result.accessToken))
                 }
                 // From here on nothing that is remembered admits it, nor the database.
                 #expect((try? service.cachedCaller(.token(result.accessToken), for: .user)) == .some(nil))

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -12,7 +13,7 @@ import Testing
     private func rotate(_ token: String, _ service: ActionService) async throws -> String {
         let credentials = Credentials.token(token)
         let caller = try await service.authenticate(credentials, for: .user)
-        return try await service.rotateToken(by: caller, with: credentials).accessToken
+        return try await service.run(Actions.authRotate, by: caller, with: credentials).accessToken
     }
 
     @Test func theTokenBeforeIsAcceptedForAMoment() async throws {
@@ -23,8 +24,8 @@ import Testing
             #expect(second != first.accessToken)
             for token in [first.accessToken, second] {
                 #expect(try await service.authenticate(.token(token), for: .user) == caller)
-                #expect(try await service.me(by: caller, with: .token(token)).accessToken == token)
-                #expect(try await service.sessions(by: caller, with: .token(token)).map(\.isCurrent) == [true])
+                #expect(try await service.run(Actions.me, by: caller, with: .token(token)).accessToken == token)
+                #expect(try await service.run(Actions.sessionList, by: caller, with: .token(token)).map(\.isCurrent) == [true])
             }
             // It gets no further one.
             try await expectError(.accessTokenNotAccepted) { try await rotate(first.accessToken, service) }
@@ -60,7 +61,7 @@ import Testing
         try await withService { fixture in
             let (first, _) = try await fixture.service.signUp("ann")
             let second = try await rotate(first.accessToken, fixture.service)
-            try await fixture.service.logOut(.token(first.accessToken))
+            try await fixture.service.run(Actions.authLogOut, with: .token(first.accessToken))
             try await expectError(.accessTokenNotAccepted) {
                 fixture.service.forget(.all)
                 return try await fixture.service.authenticate(.token(second), for: .user)

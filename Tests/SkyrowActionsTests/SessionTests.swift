@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -27,13 +28,13 @@ import Testing
             let second = try await fixture.service.logIn(
                 LogInRequest(authData: ["username": "ann"], password: "secret")
             )
-            try await fixture.service.logOut(.token(first.accessToken))
+            try await fixture.service.run(Actions.authLogOut, with: .token(first.accessToken))
             try await expectError(.accessTokenNotAccepted) {
                 try await fixture.service.authenticate(.token(first.accessToken), for: .keyOrToken)
             }
             #expect(try await fixture.service.authenticate(.token(second.accessToken), for: .user) == caller.unproved)
             // Without a token there is nothing to end.
-            try await fixture.service.logOut(ServiceFixture.key)
+            try await fixture.service.run(Actions.authLogOut, with: ServiceFixture.key)
         }
     }
 
@@ -43,7 +44,7 @@ import Testing
                 let (result, caller) = try await fixture.service.signUp("ann")
                 #expect(try await second.service.authenticate(.token(result.accessToken), for: .user) == caller)
                 #expect(try second.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
-                try await fixture.service.logOut(.token(result.accessToken))
+                try await fixture.service.run(Actions.authLogOut, with: .token(result.accessToken))
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.token) }
                 #expect(try second.service.cachedCaller(.token(result.accessToken), for: .user) == nil)
                 try await expectError(.accessTokenNotAccepted) {
@@ -66,7 +67,7 @@ import Testing
                 observe: { _ in }
             )
             #expect(try await service.authenticate(.token(result.accessToken), for: .user) == caller)
-            try await fixture.service.logOut(.token(result.accessToken))
+            try await fixture.service.run(Actions.authLogOut, with: .token(result.accessToken))
             deaf.advance(by: .seconds(1))
             try await expectError(.accessTokenNotAccepted) {
                 try await service.authenticate(.token(result.accessToken), for: .user)

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -87,8 +88,9 @@ import Testing
             let service = fixture.service
             _ = try await service.signUp("ann")
             let (proved, other) = (try await logIn(fixture), try await logIn(fixture))
-            let end = try await service.stepUp(
-                StepUpRequest(password: "secret"),
+            let end = try await service.run(
+                Actions.authStepUp,
+                .password("secret"),
                 by: proved.caller,
                 with: proved.own,
                 origin: RequestOrigin(address: "192.0.2.7")
@@ -128,8 +130,9 @@ import Testing
             try await fixture.withSecondService { second in
                 let known = try await second.service.authenticate(login.own, for: .user)
                 #expect(!known.isElevated)
-                _ = try await fixture.service.stepUp(
-                    StepUpRequest(password: "secret"),
+                _ = try await fixture.service.run(
+                    Actions.authStepUp,
+                    .password("secret"),
                     by: login.caller,
                     with: login.own
                 )
@@ -146,8 +149,9 @@ import Testing
             let login = try await logIn(fixture)
             func prove(_ password: String) async -> ErrorCode? {
                 do throws(SkyrowError) {
-                    _ = try await service.stepUp(
-                        StepUpRequest(password: password),
+                    _ = try await service.run(
+                        Actions.authStepUp,
+                        .password(password),
                         by: login.caller,
                         with: login.own,
                         from: Self.here
@@ -185,7 +189,7 @@ import Testing
             let error = try await save(["username": "eve"], later, fixture)
             #expect(error?.code == .stepUpRequired && error?.info["methods"] == .list([]))
             try await expectError(.invalidCredentials) {
-                try await service.stepUp(StepUpRequest(password: "secret"), by: later.caller, with: later.own)
+                try await service.run(Actions.authStepUp, .password("secret"), by: later.caller, with: later.own)
             }
         }
     }
@@ -195,9 +199,9 @@ import Testing
             let service = fixture.service
             _ = try await service.signUp("ann")
             let (login, other) = (try await logIn(fixture), try await logIn(fixture))
-            try await service.logOut(login.own)
+            try await service.run(Actions.authLogOut, with: login.own)
             try await expectError(.accessTokenNotAccepted) {
-                try await service.stepUp(StepUpRequest(password: "secret"), by: login.caller, with: login.own)
+                try await service.run(Actions.authStepUp, .password("secret"), by: login.caller, with: login.own)
             }
             try await expectError(.accessTokenNotAccepted) {
                 try await service.stepUpRefusal(of: login.caller, with: login.own)
@@ -214,8 +218,9 @@ import Testing
             #expect(try await fixture.psql("SELECT count(*) FROM _audit WHERE event = 'stepup'") == "0")
             // The master key acts without a session.
             try await expectError(.notAuthenticated) {
-                try await service.stepUp(
-                    StepUpRequest(password: "secret"),
+                try await service.run(
+                    Actions.authStepUp,
+                    .password("secret"),
                     by: Caller(kind: .master(actingAs: other.user)),
                     with: Credentials(key: "master", accessToken: other.token, actingUserID: other.user)
                 )

@@ -131,7 +131,7 @@ import Testing
         try await client.revokeKey("k7f3q9x2a")
         #expect(
             (0..<4).map { scripted.parameters($0) } == [
-                #"key:create {"name":"ios","kind":"client","scopes":["read"],"networks":["10.0.0.0/8"]}"#,
+                #"key:create {"name":"ios","scopes":["read"],"networks":["10.0.0.0/8"]}"#,
                 "key:list -", #"key:rotate {"id":"k7f3q9x2a","overlap":60}"#, #"key:revoke {"id":"k7f3q9x2a"}"#,
             ]
         )

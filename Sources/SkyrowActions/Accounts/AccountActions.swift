@@ -107,41 +107,6 @@ extension ActionService {
         }
     }
 
-    /// `auth:logout`: ends the session of the credentials' access token, if there is one.
-    package func logOut(
-        _ credentials: Credentials,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) {
-        try await observed(.authLogOut) { () async throws(SkyrowError) in
-            guard let token = credentials.accessToken, !token.isEmpty else { return }
-            let hash = TokenHash(of: token).bytes
-            let event = AuditEvent(.logOut, by: .itself, from: origin)
-            try await store.sessions.delete(tokenHash: hash, recording: event)
-            forget(.token(hash: hash))
-        }
-    }
-
-    /// `me`: returns the account with the access token of the request. It creates no token, so none outlives the session it was
-    /// requested with. For the master key and a user id it opens a session.
-    ///
-    /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
-    package func me(
-        by caller: Caller,
-        with credentials: Credentials,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.me) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            if let token = credentials.ownToken(of: caller) { return try await account(of: user, with: token) }
-            return try await openSession(for: user, Opening(.master, origin: origin)) { session throws(SkyrowError) in
-                guard let account = try await store.users.open(user, session: session) else {
-                    throw SkyrowError.userNotFound
-                }
-                return account
-            }
-        }
-    }
-
     /// Returns the account of a session's user, with the token of the session.
     func account(of user: UserID, with token: String) async throws(SkyrowError) -> AuthResult {
         let hash = TokenHash(of: token).bytes

@@ -1,57 +1,53 @@
 package import SkyrowModel
+package import SkyrowProtocol
 package import SkyrowStore
 
+extension ActionTable {
+    static let keys: [any AnyEntry] = [
+        Entry(Actions.keyCreate, ActionService.createKey),
+        Entry(Actions.keyList, ActionService.keys(_:_:)),
+        Entry(Actions.keyRotate, ActionService.rotateKey),
+        Entry(Actions.keyRevoke, ActionService.revokeKey),
+    ]
+}
+
 extension ActionService {
-    /// `key:create`; only its response has the text of the key.
-    package func createKey(
-        _ request: KeyCreateRequest,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> IssuedKey {
-        try await observed(.keyCreate) { () async throws(SkyrowError) in
-            try requireMaster(caller)
-            let issued = try await store.issueKey(request, of: application, by: AuditEvent.Actor(caller), from: origin)
-            await applyKeys()
-            return issued
-        }
+    fileprivate func createKey(_ creation: KeyCreation, _ call: Call) async throws(SkyrowError) -> IssuedAccessKey {
+        try requireMaster(call.caller)
+        let issued = try await store.issueKey(
+            creation,
+            of: application,
+            by: AuditEvent.Actor(call.caller),
+            from: call.origin
+        )
+        await applyKeys()
+        return issued
     }
 
-    /// `key:list`
-    package func keys(by caller: Caller) async throws(SkyrowError) -> [StoredKey] {
-        try await observed(.keyList) { () async throws(SkyrowError) in
-            try requireMaster(caller)
-            return try await store.keys.list()
-        }
+    fileprivate func keys(_: Void, _ call: Call) async throws(SkyrowError) -> [AccessKey] {
+        try requireMaster(call.caller)
+        return try await store.keys.list().map { AccessKey($0) }
     }
 
-    /// `key:rotate`
-    package func rotateKey(
-        _ request: KeyRotateRequest,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> IssuedKey {
-        try await observed(.keyRotate) { () async throws(SkyrowError) in
-            try requireMaster(caller)
-            let issued = try await store.rotateKey(request, of: application, by: AuditEvent.Actor(caller), from: origin)
-            await applyKeys()
-            return issued
-        }
+    fileprivate func rotateKey(_ rotation: KeyRotation, _ call: Call) async throws(SkyrowError) -> IssuedAccessKey {
+        try requireMaster(call.caller)
+        let issued = try await store.rotateKey(
+            rotation,
+            of: application,
+            by: AuditEvent.Actor(call.caller),
+            from: call.origin
+        )
+        await applyKeys()
+        return issued
     }
 
-    /// `key:revoke`
-    package func revokeKey(
-        _ id: KeyID,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) {
-        try await observed(.keyRevoke) { () async throws(SkyrowError) in
-            try requireMaster(caller)
-            try await store.keys.revoke(
-                id,
-                recording: AuditEvent(.keyRevoke, by: AuditEvent.Actor(caller), from: origin, key: id)
-            )
-            await applyKeys()
-        }
+    fileprivate func revokeKey(_ id: KeyID, _ call: Call) async throws(SkyrowError) {
+        try requireMaster(call.caller)
+        try await store.keys.revoke(
+            id,
+            recording: AuditEvent(.keyRevoke, by: AuditEvent.Actor(call.caller), from: call.origin, key: id)
+        )
+        await applyKeys()
     }
 
     /// Applies a change in this process before the response.
@@ -87,37 +83,37 @@ extension ActionService {
 extension RecordStore {
     /// Creates a key of an application.
     package func issueKey(
-        _ request: KeyCreateRequest,
+        _ creation: KeyCreation,
         of application: ApplicationName,
         by actor: AuditEvent.Actor,
         from origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> IssuedKey {
+    ) async throws(SkyrowError) -> IssuedAccessKey {
         var generator = SystemRandomNumberGenerator()
         let id = KeyID(using: &generator)
         let text = KeyText.random(id, of: application)
         let key = try await keys.insert(
-            request,
+            creation,
             id: id,
             hash: TokenHash(of: text.text).bytes,
             recording: AuditEvent(.keyCreate, by: actor, from: origin, key: id)
         )
-        return IssuedKey(key, text: text.text)
+        return IssuedAccessKey(AccessKey(key), text: text.text)
     }
 
     /// Gives a key of an application another text.
     package func rotateKey(
-        _ request: KeyRotateRequest,
+        _ rotation: KeyRotation,
         of application: ApplicationName,
         by actor: AuditEvent.Actor,
         from origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> IssuedKey {
-        let text = KeyText.random(request.id, of: application)
+    ) async throws(SkyrowError) -> IssuedAccessKey {
+        let text = KeyText.random(rotation.id, of: application)
         let key = try await keys.rotate(
-            request,
+            rotation,
             hash: TokenHash(of: text.text).bytes,
-            recording: AuditEvent(.keyRotate, by: actor, from: origin, key: request.id)
+            recording: AuditEvent(.keyRotate, by: actor, from: origin, key: rotation.id)
         )
-        return IssuedKey(key, text: text.text)
+        return IssuedAccessKey(AccessKey(key), text: text.text)
     }
 }
 

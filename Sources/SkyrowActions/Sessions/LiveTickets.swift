@@ -12,26 +12,24 @@ package struct RedeemedTicket: Sendable {
 }
 
 extension ActionService {
-    /// `live:ticket`: a token that opens one event stream within a minute, for the session, or for the API key without a session.
+    /// The token stands for the session, or for the API key without a session.
     ///
     /// Throws `101 NotAuthenticated` for the master key, and `104 AccessTokenNotAccepted` if the session has ended meanwhile.
-    package func liveTicket(by caller: Caller, with credentials: Credentials) async throws(SkyrowError) -> LiveTicket {
-        try await observed(.liveTicket) { () async throws(SkyrowError) in
-            guard !caller.isMaster else { throw CredentialCheck.userMissing }
-            var generator = SystemRandomNumberGenerator()
-            if caller.userID != nil, let session = credentials.tokenHash {
-                let token = "lt_" + RandomText.letters(43, using: &generator)
-                let end = try await store.liveTickets.insert(TokenHash(of: token).bytes, session: session.bytes)
-                guard let end else { throw CredentialCheck.tokenNotAccepted }
-                return LiveTicket(token: token, expiresAt: end)
-            }
-            let key = LiveTicketKey(try await store.liveTicketKey())
-            let end = clock.now().adding(.seconds(LiveTicket.lifetime))
-            guard let apiKey = credentials.key, !apiKey.isEmpty,
-                let token = key.ticket(of: apiKey, until: end, using: &generator)
-            else { throw CredentialCheck.userMissing }
+    func liveTicket(_: Void, _ call: Call) async throws(SkyrowError) -> LiveTicket {
+        guard !call.caller.isMaster else { throw CredentialCheck.userMissing }
+        var generator = SystemRandomNumberGenerator()
+        if call.caller.userID != nil, let session = call.credentials.tokenHash {
+            let token = "lt_" + RandomText.letters(43, using: &generator)
+            let end = try await store.liveTickets.insert(TokenHash(of: token).bytes, session: session.bytes)
+            guard let end else { throw CredentialCheck.tokenNotAccepted }
             return LiveTicket(token: token, expiresAt: end)
         }
+        let key = LiveTicketKey(try await store.liveTicketKey())
+        let end = clock.now().adding(.seconds(LiveTicket.lifetime))
+        guard let apiKey = call.credentials.key, !apiKey.isEmpty,
+            let token = key.ticket(of: apiKey, until: end, using: &generator)
+        else { throw CredentialCheck.userMissing }
+        return LiveTicket(token: token, expiresAt: end)
     }
 
     /// Redeems a ticket to open a stream, which uses up the ticket of a session, or to resume one.

@@ -2,78 +2,90 @@ package import SkyrowModel
 import SkyrowProtocol
 import SkyrowStore
 
+extension ActionTable {
+    static let sessions: [any AnyEntry] = [
+        Entry(Actions.me, ActionService.me),
+        Entry(Actions.authLogOut, ActionService.logOut),
+        Entry(Actions.authBecome, ActionService.become),
+        Entry(Actions.authRotate, ActionService.rotateToken),
+        Entry(Actions.authStepUp, ActionService.stepUp),
+        Entry(Actions.sessionList, ActionService.sessions(_:_:)),
+        Entry(Actions.sessionRevoke, ActionService.revokeSessions),
+        Entry(Actions.liveTicket, ActionService.liveTicket),
+    ]
+}
+
 extension ActionService {
-    /// `auth:become`: returns the account of an access token, with that token; it opens no session.
+    /// It creates no token, so none outlives the session that it was requested with. For the master key and a user id it opens
+    /// a session.
     ///
-    /// Throws `104 AccessTokenNotAccepted` for a token without a session, and `127 UserDisabled`.
-    package func become(_ request: BecomeRequest) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authBecome) { () async throws(SkyrowError) in
-            guard !request.token.isEmpty else { throw CredentialCheck.tokenNotAccepted }
-            let caller = try await authenticate(Credentials(accessToken: request.token), for: .user)
-            return try await account(of: caller.requiredUserID, with: request.token)
+    /// Throws `104 AccessTokenNotAccepted` when the session has ended meanwhile.
+    fileprivate func me(_: Void, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        let user = try call.caller.requiredUserID
+        if let token = call.credentials.ownToken(of: call.caller) { return try await account(of: user, with: token) }
+        let opening = Opening(.master, origin: call.origin)
+        return try await openSession(for: user, opening) { session throws(SkyrowError) in
+            guard let account = try await store.users.open(user, session: session) else {
+                throw SkyrowError.userNotFound
+            }
+            return account
         }
     }
 
-    /// `auth:rotate`: gives the session of the request another token; the former one is accepted for 30 more seconds.
-    ///
+    /// Ends the session of the access token, if there is one.
+    fileprivate func logOut(_: Void, _ call: Call) async throws(SkyrowError) {
+        guard let token = call.credentials.accessToken, !token.isEmpty else { return }
+        let hash = TokenHash(of: token).bytes
+        let event = AuditEvent(.logOut, by: .itself, from: call.origin)
+        try await store.sessions.delete(tokenHash: hash, recording: event)
+        forget(.token(hash: hash))
+    }
+
+    /// Throws `104 AccessTokenNotAccepted` for a token without a session, and `127 UserDisabled`.
+    fileprivate func become(_ token: String, _: Call) async throws(SkyrowError) -> AuthResult {
+        guard !token.isEmpty else { throw CredentialCheck.tokenNotAccepted }
+        let caller = try await authenticate(Credentials(accessToken: token), for: .user)
+        return try await account(of: caller.requiredUserID, with: token)
+    }
+
     /// Throws `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` if the session has ended, or has got
     /// another token meanwhile.
-    package func rotateToken(
-        by caller: Caller,
-        with credentials: Credentials
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authRotate) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            guard let token = credentials.ownToken(of: caller) else { throw CredentialCheck.userMissing }
-            var result = try await account(of: user, with: token)
-            guard let renewed = try await rotate(token, of: user) else { throw CredentialCheck.tokenNotAccepted }
-            result.accessToken = renewed
-            return result
-        }
+    fileprivate func rotateToken(_: Void, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        let user = try call.caller.requiredUserID
+        guard let token = call.credentials.ownToken(of: call.caller) else { throw CredentialCheck.userMissing }
+        var result = try await account(of: user, with: token)
+        guard let renewed = try await rotate(token, of: user) else { throw CredentialCheck.tokenNotAccepted }
+        result.accessToken = renewed
+        return result
     }
 
-    /// `session:list`: the sessions of the user, most recently used first.
-    package func sessions(
-        by caller: Caller,
-        with credentials: Credentials
-    ) async throws(SkyrowError) -> [AccountSession] {
-        try await observed(.sessionList) { () async throws(SkyrowError) in
-            let now = clock.now()
-            return try await store.sessions.sessions(
-                of: caller.requiredUserID,
-                current: credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes },
-                unusedSince: configuration.sessionIdle.map { now.adding(.zero - $0) },
-                at: now
-            )
-        }
+    fileprivate func sessions(_: Void, _ call: Call) async throws(SkyrowError) -> [AccountSession] {
+        let now = clock.now()
+        return try await store.sessions.sessions(
+            of: call.caller.requiredUserID,
+            current: call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes },
+            unusedSince: configuration.sessionIdle.map { now.adding(.zero - $0) },
+            at: now
+        )
     }
 
-    /// `session:revoke`: ends sessions of the user, and returns how many.
-    ///
     /// Throws `104 AccessTokenNotAccepted` if the session to keep has itself ended.
-    package func revokeSessions(
-        _ request: RevokeSessionsRequest,
-        by caller: Caller,
-        with credentials: Credentials,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> Int {
-        try await observed(.sessionRevoke) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            // Also when it is unknown whether the change was committed.
-            defer { forget(.user(user)) }
-            let event = AuditEvent(.session, by: AuditEvent.Actor(caller), from: origin)
-            switch request {
-            case .ids(let ids):
-                return try await store.sessions.delete(ids, of: user, recording: event)
-            case .all(let exceptCurrent):
-                let kept = exceptCurrent ? credentials.ownToken(of: caller).map { TokenHash(of: $0).bytes } : nil
-                if let count = try await store.sessions.revokeAll(of: user, keeping: kept, recording: event) {
-                    return count
-                }
-                // The master key may act as a user without an account.
-                guard kept != nil else { return 0 }
-                throw CredentialCheck.tokenNotAccepted
+    fileprivate func revokeSessions(_ revoked: SessionsToRevoke, _ call: Call) async throws(SkyrowError) -> Int {
+        let user = try call.caller.requiredUserID
+        // Also when it is unknown whether the change was committed.
+        defer { forget(.user(user)) }
+        let event = call.audit(.session)
+        switch revoked {
+        case .ids(let ids):
+            return try await store.sessions.delete(ids, of: user, recording: event)
+        case .all(let exceptCurrent):
+            let kept = exceptCurrent ? call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes } : nil
+            if let count = try await store.sessions.revokeAll(of: user, keeping: kept, recording: event) {
+                return count
             }
+            // The master key may act as a user without an account.
+            guard kept != nil else { return 0 }
+            throw CredentialCheck.tokenNotAccepted
         }
     }
 

@@ -43,56 +43,49 @@ extension ActionService {
         )
     }
 
-    /// `auth:stepup`: authenticates the user again, and returns until when that is valid for the session.
+    /// Authenticates the user again, and returns until when that is valid for the session.
     ///
     /// Throws `105 InvalidCredentials` for a wrong password, after exactly one hash, for a code of the second factor that is
     /// wrong or used, and for a provider's token that is not accepted, belongs to another user or was issued too long ago; `131
     /// RateLimited` after too many attempts; `101 NotAuthenticated` without a session, and `104 AccessTokenNotAccepted` if it has
     /// ended.
-    package func stepUp(
-        _ request: StepUpRequest,
-        by caller: Caller,
-        with credentials: Credentials,
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> Timestamp {
-        try await observed(.authStepUp) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            guard let token = credentials.ownToken(of: caller) else { throw CredentialCheck.userMissing }
-            let hash = TokenHash(of: token).bytes
-            // Also when it is unknown whether the step-up was stored.
-            defer { forget(.token(hash: hash)) }
-            do throws(SkyrowError) {
-                let event = AuditEvent(.stepUp, by: .itself, from: origin)
-                switch request {
-                case .password(let password):
-                    let account = try await account(of: user, provedBy: password, from: client)
-                    guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
-                        throw CredentialCheck.tokenNotAccepted
-                    }
-                    return end
-                case .token(let token):
-                    let account = try await accountProved(by: token, user, from: client)
-                    guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
-                        throw CredentialCheck.tokenNotAccepted
-                    }
-                    return end
-                case .code(let code):
-                    return try await proving(code, of: user, from: client) { proof async throws(SkyrowError) in
-                        let end = try await self.store.sessions.elevate(
-                            hash,
-                            of: user,
-                            with: proof,
-                            recording: event
-                        )
-                        guard let end else { throw .factorRefused }
-                        return end
-                    }
+    func stepUp(_ proof: StepUpProof, _ call: Call) async throws(SkyrowError) -> Timestamp {
+        let user = try call.caller.requiredUserID
+        guard let token = call.credentials.ownToken(of: call.caller) else { throw CredentialCheck.userMissing }
+        let hash = TokenHash(of: token).bytes
+        // Also when it is unknown whether the step-up was stored.
+        defer { forget(.token(hash: hash)) }
+        do throws(SkyrowError) {
+            let event = AuditEvent(.stepUp, by: .itself, from: call.origin)
+            switch proof {
+            case .password(let password):
+                let account = try await account(of: user, provedBy: password, from: call.client)
+                guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
+                    throw CredentialCheck.tokenNotAccepted
                 }
-            } catch {
-                await audit(.stepUp, refusedWith: error, of: user, by: AuditEvent.Actor(caller), from: origin)
-                throw error
+                return end
+            case .token(let token):
+                let account = try await accountProved(by: token, user, from: call.client)
+                guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
+                    throw CredentialCheck.tokenNotAccepted
+                }
+                return end
+            case .code(let code):
+                return try await proving(code, of: user, from: call.client) { proof async throws(SkyrowError) in
+                    let end = try await self.store.sessions.elevate(hash, of: user, with: proof, recording: event)
+                    guard let end else { throw .factorRefused }
+                    return end
+                }
             }
+        } catch {
+            await audit(
+                .stepUp,
+                refusedWith: error,
+                of: user,
+                by: AuditEvent.Actor(call.caller),
+                from: call.origin
+            )
+            throw error
         }
     }
 

@@ -1,4 +1,3 @@
-import SkyrowJSON
 public import SkyrowModel
 import SkyrowProtocol
 
@@ -14,11 +13,6 @@ extension SkyrowClient {
     /// The token opens a stream once, within a minute, and an `EventSource` resumes that stream with it for as long as the
     /// session is valid. Without a login it stands for the API key. This client's own live queries do not need a token.
     public func liveTicket() async throws(ClientError) -> LiveTicket {
-        try await call(.liveTicket) { json throws(SkyrowError) in
-            guard let token = json["token"]?.string, let end = json["expires_at"]?.string else {
-                throw .invalidArgument("A ticket must have token and expires_at.")
-            }
-            return LiveTicket(token: token, expiresAt: try Timestamp(rfc3339: end))
-        }
+        try await call(Actions.liveTicket, ())
     }
 }

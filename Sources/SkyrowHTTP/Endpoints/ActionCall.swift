@@ -213,31 +213,12 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 .auth(try await service.logIn(request, from: context.sender.client, origin: context.origin))
             }
-        case .authLogOut:
-            self.init { service, context async throws(SkyrowError) in
-                try await service.logOut(context.sender.credentials, origin: context.origin)
-                return .status
-            }
         case .authPassword:
             let request = try ChangePasswordRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in
                 let sender = context.sender
                 return .auth(
                     try await service.changePassword(
-                        request,
-                        by: context.caller,
-                        with: sender.credentials,
-                        from: sender.client,
-                        origin: context.origin
-                    )
-                )
-            }
-        case .authStepUp:
-            let request = try StepUpRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                let sender = context.sender
-                return .elevatedUntil(
-                    try await service.stepUp(
                         request,
                         by: context.caller,
                         with: sender.credentials,
@@ -505,40 +486,9 @@ struct ActionCall: Sendable {
                 try await service.unlinkOAuth(provider, from: user, by: context.caller, origin: context.origin)
                 return .done
             }
-        case .me:
-            self.init { service, context async throws(SkyrowError) in
-                let sender = context.sender
-                return .auth(
-                    try await service.me(by: context.caller, with: sender.credentials, origin: context.origin)
-                )
-            }
-        case .authBecome:
-            let request = try BecomeRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .auth(try await service.become(request))
-            }
-        case .authRotate:
-            self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.rotateToken(by: context.caller, with: context.sender.credentials))
-            }
-        case .sessionList:
-            self.init { service, context async throws(SkyrowError) in
-                .sessions(try await service.sessions(by: context.caller, with: context.sender.credentials))
-            }
-        case .sessionRevoke:
-            let request = try RevokeSessionsRequest(parameters: parameters)
-            self.init(takingStepUp: request.endsAll) { service, context async throws(SkyrowError) in
-                .revokedSessions(
-                    try await service.revokeSessions(
-                        request,
-                        by: context.caller,
-                        with: context.sender.credentials,
-                        origin: context.origin
-                    )
-                )
-            }
         case .roleAssign, .roleRevoke, .roleGet, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
-            .roleMembers, .roleList, .groupAdd, .groupRemove, .groupList:
+            .roleMembers, .roleList, .groupAdd, .groupRemove, .groupList, .keyCreate, .keyList, .keyRotate, .keyRevoke,
+            .me, .authLogOut, .authBecome, .authRotate, .authStepUp, .sessionList, .sessionRevoke, .liveTicket:
             // These are in the table.
             throw SkyrowError(.unexpectedError, "The table of actions lacks \(action.rawValue).")
         case .relationAdd:
@@ -570,24 +520,6 @@ struct ActionCall: Sendable {
             self.init { service, context async throws(SkyrowError) in
                 .relation(.outcomes(try await service.blockRelations(request, by: context.caller)))
             }
-        case .keyCreate:
-            let request = try KeyCreateRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .keys(.issued(try await service.createKey(request, by: context.caller, origin: context.origin)))
-            }
-        case .keyList:
-            self.init { service, context async throws(SkyrowError) in
-                .keys(.keys(try await service.keys(by: context.caller)))
-            }
-        case .keyRotate:
-            let request = try KeyRotateRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .keys(.issued(try await service.rotateKey(request, by: context.caller, origin: context.origin)))
-            }
-        case .liveTicket:
-            self.init { service, context async throws(SkyrowError) in
-                .liveTicket(try await service.liveTicket(by: context.caller, with: context.sender.credentials))
-            }
         case .connectionAuthenticate:
             // They are those of the sender by now, where they count.
             _ = try Credentials(parameters: parameters)
@@ -599,12 +531,6 @@ struct ActionCall: Sendable {
                     )
                 }
                 try connection.authenticate(as: context.caller, context.sender, of: service)
-                return .status
-            }
-        case .keyRevoke:
-            let id = try KeyID(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                try await service.revokeKey(id, by: context.caller, origin: context.origin)
                 return .status
             }
         case .liveSubscribe:

@@ -63,7 +63,7 @@ package enum KeyScope: Hashable, Sendable {
 }
 
 /// The purpose of a key.
-package enum KeyKind: String, Hashable, Sendable, CaseIterable {
+public enum KeyKind: String, Hashable, Sendable, CaseIterable {
     /// Identifies a client, as an API key does.
     case client
     /// Passes the rules of records within its scopes, as the master key does.

@@ -91,7 +91,7 @@ package struct KeyText: Hashable, Sendable {
 package struct KeyID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: String
 
-    static let length = 9
+    package static let length = 9
 
     /// nil for a text that is not an id.
     package init?(_ text: String) {

@@ -30,9 +30,9 @@ package enum ActionCatalog {
         case .schemaFieldAccessUpdate: schemaFieldAccessUpdate
         case .authSignUp: authSignUp
         case .authLogIn: authLogIn
-        case .authLogOut: authLogOut
+        case .authLogOut: Actions.authLogOut.description
         case .authPassword: authPassword
-        case .authStepUp: authStepUp
+        case .authStepUp: Actions.authStepUp.description
         case .authLogInFactor: authLogInFactor
         case .authTOTPEnrol: authTOTPEnrol
         case .authTOTPConfirm: authTOTPConfirm
@@ -67,11 +67,11 @@ package enum ActionCatalog {
         case .ssoOAuthSignUp: ssoOAuthSignUp
         case .ssoOAuthLink: ssoOAuthLink
         case .ssoOAuthUnlink: ssoOAuthUnlink
-        case .me: me
-        case .authBecome: authBecome
-        case .authRotate: authRotate
-        case .sessionList: sessionList
-        case .sessionRevoke: sessionRevoke
+        case .me: Actions.me.description
+        case .authBecome: Actions.authBecome.description
+        case .authRotate: Actions.authRotate.description
+        case .sessionList: Actions.sessionList.description
+        case .sessionRevoke: Actions.sessionRevoke.description
         case .roleAssign: Actions.roleAssign.description
         case .roleRevoke: Actions.roleRevoke.description
         case .roleGet: Actions.roleGet.description
@@ -91,17 +91,17 @@ package enum ActionCatalog {
         case .relationQuery: relationQuery
         case .relationRequests: relationRequests
         case .relationBlock: relationBlock
-        case .keyCreate: keyCreate
-        case .keyList: keyList
-        case .keyRotate: keyRotate
-        case .keyRevoke: keyRevoke
+        case .keyCreate: Actions.keyCreate.description
+        case .keyList: Actions.keyList.description
+        case .keyRotate: Actions.keyRotate.description
+        case .keyRevoke: Actions.keyRevoke.description
         case .liveSubscribe: liveSubscribe
         case .liveUnsubscribe: liveUnsubscribe
         case .liveWatch: liveWatch
         case .changesFetch: changesFetch
         case .changesCompare: changesCompare
         case .connectionAuthenticate: connectionAuthenticate
-        case .liveTicket: liveTicket
+        case .liveTicket: Actions.liveTicket.description
         }
     }
 

@@ -1,6 +1,6 @@
 import SkyrowModel
 
-// The declarations of `auth:*` and `me`.
+// The declarations of `auth:*`.
 
 extension ActionCatalog {
     static let authSignUp = ActionDescription(
@@ -44,16 +44,6 @@ extension ActionCatalog {
         effect: .once
     )
 
-    static let authLogOut = ActionDescription(
-        .authLogOut,
-        "Ends the session of the access token that comes with the request.",
-        requirement: .keyOrToken,
-        result: .named(.status),
-        errors: [],
-        cost: .write,
-        effect: .once
-    )
-
     static let authPassword = ActionDescription(
         .authPassword,
         "Changes the password, ends every session and returns a new access token.",
@@ -89,16 +79,6 @@ extension ActionCatalog {
         result: .named(.status),
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
         cost: .write,
-        effect: .once
-    )
-
-    static let me = ActionDescription(
-        .me,
-        "Returns the account of the logged-in user and the access token that came along.",
-        requirement: .user,
-        result: .named(.authResult),
-        errors: [.userDisabled],
-        cost: .read,
         effect: .once
     )
 

@@ -1,6 +1,6 @@
 import SkyrowModel
 
-// The declarations of `connection:*` and `live:ticket`.
+// The declarations of `connection:*`.
 
 extension ActionCatalog {
     static let connectionAuthenticate = ActionDescription(
@@ -15,18 +15,5 @@ extension ActionCatalog {
         errors: [.notSupported, .userDisabled],
         cost: .read,
         effect: .reads
-    )
-
-    static let liveTicket = ActionDescription(
-        .liveTicket,
-        "Returns a token that opens one event stream at GET /live, within a minute, where headers cannot be set.",
-        requirement: .keyOrToken,
-        result: .object([
-            JSONMember("token", .string(), isRequired: true),
-            JSONMember("expires_at", .dateTime, isRequired: true),
-        ]),
-        errors: [.notSupported],
-        cost: .write,
-        effect: .once
     )
 }

@@ -17,7 +17,7 @@ package enum ActionResult: Sendable {
     case aggregate(AggregateResult)
     /// `record:query`, `record:aggregate` with `explain`
     case explanation(QueryExplanation)
-    /// `auth:signup`, `auth:login`, `auth:link:login`, `auth:register`, `auth:password`, `auth:become`, `auth:rotate`, `me`
+    /// `auth:signup`, `auth:login`, `auth:link:login`, `auth:register`, `auth:password`
     case auth(AuthResult)
     /// `auth:verify:request`, `auth:reset:request`, `auth:email:change`, `auth:link:request`
     case codeTicket(CodeTicket)
@@ -33,25 +33,14 @@ package enum ActionResult: Sendable {
     case deletion(DeletionReport)
     /// `auth:merge`
     case merge(MergeReport)
-    /// `{"status":"OK"}`: `auth:logout`, `auth:provider:link`, `auth:provider:unlink`, `role:delete`, `key:revoke`,
-    /// `live:unsubscribe`
+    /// `{"status":"OK"}`: `auth:provider:link`, `auth:provider:unlink`, `live:unsubscribe`
     case status
     /// `"OK"`: `role:assign`, `role:revoke`, `sso:oauth:link`, `sso:oauth:unlink`
     case done
-    /// `session:list`
-    case sessions([AccountSession])
-    /// `session:revoke`
-    case revokedSessions(Int)
-    /// `auth:stepup`
-    case elevatedUntil(Timestamp)
-    /// `live:ticket`
-    case liveTicket(LiveTicket)
     /// `auth:totp:enrol`, `auth:totp:confirm`, `auth:factor:list`
     case factor(FactorResult)
     /// `relation:*`
     case relation(RelationResult)
-    /// `key:create`, `key:list`, `key:rotate`
-    case keys(KeyResult)
     /// `schema:fetch`, `schema:create`, `schema:rename`, `schema:delete`
     case schema(RecordSchema)
     /// `schema:index:create`, `schema:index:delete`
@@ -106,11 +95,11 @@ extension JSONWriter {
                 relationInfo(page)
             case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
                 .deletion, .merge, .invited, .providerStart, .providerTokens,
-                .status, .done, .sessions, .revokedSessions, .elevatedUntil, .factor, .relation, .value,
+                .status, .done, .factor, .relation, .value,
                 .schema,
                 .index, .indexes,
-                .classAccess, .skygearFieldRules, .createRoles, .defaultAccess, .keys, .changes, .compared,
-                .liveSubscribed, .liveTicket,
+                .classAccess, .skygearFieldRules, .createRoles, .defaultAccess, .changes, .compared,
+                .liveSubscribed,
                 .json:
                 self.result(result)
             }
@@ -178,14 +167,9 @@ extension JSONWriter {
             string("OK")
             endObject()
         case .done: string("OK")
-        case .sessions(let sessions): self.sessions(sessions)
-        case .revokedSessions(let count): revokedSessions(count)
-        case .elevatedUntil(let end): elevatedUntil(end)
-        case .liveTicket(let ticket): liveTicket(ticket)
         case .factor(let result): factorResult(result)
         case .relation(let result): relationResult(result)
         case .value(let writer): writer.write(self)
-        case .keys(let result): keys(result)
         case .schema(let schema): self.schema(schema)
         case .index(let index): self.index(index)
         case .indexes(let indexes): self.indexes(indexes)

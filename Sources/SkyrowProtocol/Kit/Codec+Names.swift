@@ -22,6 +22,16 @@ extension Codec<UserID> {
     }
 }
 
+extension Codec<String> {
+    /// A password, or another text that is hashed and not stored, and so may have NUL.
+    package static let secret = Codec(.string()) { json, name throws(SkyrowError) in
+        guard let text = json.string else { throw .wrongType(name, "a string") }
+        return text
+    } write: { text, writer in
+        writer.string(text)
+    }
+}
+
 extension Codec<AccessList?> {
     /// A list of access, or `null` for none.
     package static let accessList = Codec(ActionCatalog.accessList) { json, name throws(SkyrowError) in

@@ -17,18 +17,25 @@ public struct Form<Root>: Sendable {
     /// Throws what is wrong with a member, or `108 InvalidArgument` for one that is missing.
     package let read: @Sendable (JSONView) throws(SkyrowError) -> Root
     package let write: @Sendable (Root, JSONWriter) -> Void
+    /// Writes the members without the braces around them.
+    fileprivate let writeMembers: @Sendable (Root, JSONWriter) -> Void
 
+    /// - Parameter make: makes the value; throws what is wrong with several members together.
     package init<each Value>(
-        _ make: @escaping @Sendable (repeat each Value) -> Root,
+        _ make: @escaping @Sendable (repeat each Value) throws(SkyrowError) -> Root,
         _ member: repeat Member<Root, each Value>
     ) {
         var members: [MemberDescription] = []
-        for member in repeat each member { members.append(member.description) }
+        for member in repeat each member { members += member.descriptions }
         self.members = members
-        read = { json throws(SkyrowError) in make(repeat try (each member).read(json)) }
+        read = { json throws(SkyrowError) in try make(repeat try (each member).read(json)) }
+        let writeMembers: @Sendable (Root, JSONWriter) -> Void = { root, writer in
+            for member in repeat each member { member.write(root, writer) }
+        }
+        self.writeMembers = writeMembers
         write = { root, writer in
             writer.beginObject()
-            for member in repeat each member { member.write(root, writer) }
+            writeMembers(root, writer)
             writer.endObject()
         }
     }
@@ -75,7 +82,7 @@ package struct MemberDescription: Sendable {
 ///
 /// A member that is `null` counts as absent, as in Skygear, unless it is one to `keep`.
 public struct Member<Root, Value>: Sendable {
-    let description: MemberDescription
+    let descriptions: [MemberDescription]
     let read: @Sendable (JSONView) throws(SkyrowError) -> Value
     let write: @Sendable (Root, JSONWriter) -> Void
 
@@ -87,7 +94,7 @@ public struct Member<Root, Value>: Sendable {
         read: @escaping @Sendable (JSONView?) throws(SkyrowError) -> Value,
         write: @escaping @Sendable (Root, JSONWriter) -> Void
     ) {
-        description = MemberDescription(name: "\(name)", summary: summary, shape: shape, isRequired: isRequired)
+        descriptions = [MemberDescription(name: "\(name)", summary: summary, shape: shape, isRequired: isRequired)]
         self.read = { json throws(SkyrowError) in try read(json[name]) }
         self.write = write
     }
@@ -146,6 +153,29 @@ public struct Member<Root, Value>: Sendable {
         _ codec: Codec<Wrapped>
     ) where Value == Wrapped? {
         self.init(optional: name, path, codec, "", codec.shape)
+    }
+
+    /// A member of a result that older services leave out.
+    package init(
+        _ name: StaticString,
+        _ path: any Swift.KeyPath<Root, Value> & Sendable,
+        _ codec: Codec<Value>,
+        inOlder value: Value
+    ) where Value: Sendable {
+        self.init(name, "", codec.shape, isRequired: true) { json throws(SkyrowError) in
+            guard let json, !json.isNull else { return value }
+            return try codec.read(json, "\(name)")
+        } write: { root, writer in
+            writer.key(name)
+            codec.write(root[keyPath: path], writer)
+        }
+    }
+
+    /// Several members of the object that make one value, such as `device_id` and `device_name`.
+    package init(_ path: any Swift.KeyPath<Root, Value> & Sendable, members form: Form<Value>) {
+        descriptions = form.members
+        read = form.read
+        write = { root, writer in form.writeMembers(root[keyPath: path], writer) }
     }
 
     private init<Wrapped>(

@@ -1,5 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
+package import SkyrowProtocol
 
 /// A key in the database, with the hashes by which it is found.
 package struct KeyRecord: Hashable, Sendable {
@@ -82,13 +83,13 @@ package struct KeyTable: Sendable {
 
     /// Stores a key; throws `108 InvalidArgument` if there are too many valid keys, and for an end in the past.
     package func insert(
-        _ request: KeyCreateRequest,
+        _ creation: KeyCreation,
         id: KeyID,
         hash: [UInt8],
         recording event: AuditEvent
     ) async throws(SkyrowError) -> StoredKey {
         try await store.reporting {
-            let expiry = request.expiresAt.map(PostgresTimestamp.init)
+            let expiry = creation.expiresAt.map(PostgresTimestamp.init)
             let recorded = event.insertion(
                 into: schema,
                 from: "made",
@@ -99,11 +100,11 @@ package struct KeyTable: Sendable {
                 """
                 WITH made AS (
                     INSERT INTO \(schema.internal)._key (id, hash, name, kind, scopes, networks, expires_at)
-                    SELECT \(id.rawValue), \(hash), \(request.name), \(request.kind.rawValue),
-                        \(request.scopes.map(\.text)), \(request.networks.map(\.description))::cidr[],
+                    SELECT \(id.rawValue), \(hash), \(creation.name), \(creation.kind.rawValue),
+                        \(creation.scopes.map(\.text)), \(creation.networks.map(\.description))::cidr[],
                         \(expiry as PostgresTimestamp?)
                     WHERE (SELECT count(*) FROM \(schema.internal)._key AS known WHERE known.revoked_at IS NULL)
-                        < \(Int64(KeyCreateRequest.maximumKeys))
+                        < \(Int64(KeyCreation.maximumKeys))
                         AND (\(expiry as PostgresTimestamp?)::timestamptz > now()) IS NOT FALSE
                     RETURNING *
                 ), recorded AS (\(recorded))
@@ -112,7 +113,7 @@ package struct KeyTable: Sendable {
             )
             guard !result.isEmpty, let key = try KeyTable.key(result, row: 0, first: 0) else {
                 throw SkyrowError.invalidArgument(
-                    "The key must expire in the future, and an application can have at most \(KeyCreateRequest.maximumKeys) keys."
+                    "The key must expire in the future, and an application can have at most \(KeyCreation.maximumKeys) keys."
                 )
             }
             return key
@@ -121,7 +122,7 @@ package struct KeyTable: Sendable {
 
     /// Gives a key another hash; throws `110 ResourceNotFound` if no valid key has that id.
     package func rotate(
-        _ request: KeyRotateRequest,
+        _ rotation: KeyRotation,
         hash: [UInt8],
         recording event: AuditEvent
     ) async throws(SkyrowError) -> StoredKey {
@@ -131,8 +132,8 @@ package struct KeyTable: Sendable {
                 """
                 WITH turned AS (
                     UPDATE \(schema.internal)._key AS known SET previous_hash = known.hash, hash = \(hash),
-                        previous_until = now() + make_interval(secs => \(Double(request.overlap.components.seconds)))
-                    WHERE known.id = \(request.id.rawValue) AND known.revoked_at IS NULL
+                        previous_until = now() + make_interval(secs => \(Double(rotation.overlap.components.seconds)))
+                    WHERE known.id = \(rotation.id.rawValue) AND known.revoked_at IS NULL
                         AND (known.expires_at > now()) IS NOT FALSE
                     RETURNING *
                 ), recorded AS (\(recorded))

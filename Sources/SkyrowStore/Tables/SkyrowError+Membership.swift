@@ -1,6 +1,7 @@
 internal import SkyrowJSON
 import SkyrowModel
 internal import SkyrowPostgres
+import SkyrowProtocol
 
 extension SkyrowError {
     /// The error for what the tables of roles, groups and keys refuse, also in psql; nil for any other error.
@@ -39,7 +40,7 @@ extension SkyrowError {
                 "groups"
             )
         case "_key_name":
-            self = .invalidArgument(KeyCreateRequest.nameSentence, "name")
+            self = .invalidArgument(KeyCreation.nameSentence, "name")
         case "_group_count":
             self = .invalidArgument("A user can have at most 200 groups.", "groups")
         default:

@@ -66,7 +66,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The lifetime of the key, such as 90d; without it the key never expires.", valueName: "duration"))
     var expiresIn: String?
 
-    func request() throws(ToolError) -> KeyCreateRequest {
+    func creation() throws(ToolError) -> KeyCreation {
         var expiry: Timestamp?
         if let expiresIn {
             guard let duration = DurationText.duration(expiresIn), duration > .zero else {
@@ -84,12 +84,8 @@ struct KeyCreateCommand: AsyncParsableCommand {
         do throws(SkyrowError) {
             var known: [KeyScope] = []
             for scope in scopes { known.append(try KeyScope(scope)) }
-            return try KeyCreateRequest(
-                name: name,
-                kind: kind.stored,
-                scopes: known,
-                networks: ranges,
-                expiresAt: expiry
+            return try Actions.keyCreate.parameters.checked(
+                KeyCreation(name: name, kind: kind.stored, scopes: known, networks: ranges, expiresAt: expiry)
             )
         } catch {
             throw ToolError.usage(error.message)
@@ -98,12 +94,12 @@ struct KeyCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let request = try request()
+            let creation = try creation()
             try await withKeys(options) { store, application throws(ToolError) in
                 let issued = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.issueKey(request, of: application, by: .operator)
+                    try await store.issueKey(creation, of: application, by: .operator)
                 }
-                print(output.isJSON ? json(.issued(issued)) : issued.text)
+                print(output.isJSON ? json(Actions.keyCreate, issued) : issued.text)
             }
         }
     }
@@ -123,7 +119,7 @@ struct KeyListCommand: AsyncParsableCommand {
         try await reportingErrors {
             try await withKeys(options, readsOnly: true) { store, _ throws(ToolError) in
                 let keys = try await failingAsTool { () async throws(SkyrowError) in try await store.keys.list() }
-                if output.isJSON { return print(json(.keys(keys))) }
+                if output.isJSON { return print(json(Actions.keyList, keys.map { AccessKey($0) })) }
                 let now = ServiceClock.system.now()
                 let rows = keys.map { key in
                     [
@@ -158,16 +154,16 @@ struct KeyRotateCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             guard let overlap = DurationText.duration(overlap),
-                overlap <= .seconds(KeyRotateRequest.maximumOverlap)
+                overlap <= .seconds(KeyRotation.maximumOverlap)
             else {
                 throw ToolError.usage("--overlap must be a duration from 0s to 365d, such as 7d.")
             }
-            let request = KeyRotateRequest(id: try keyID(id), overlap: overlap)
+            let rotation = KeyRotation(id: try keyID(id), overlap: overlap)
             try await withKeys(options) { store, application throws(ToolError) in
                 let issued = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.rotateKey(request, of: application, by: .operator)
+                    try await store.rotateKey(rotation, of: application, by: .operator)
                 }
-                print(output.isJSON ? json(.issued(issued)) : issued.text)
+                print(output.isJSON ? json(Actions.keyRotate, issued) : issued.text)
             }
         }
     }
@@ -226,10 +222,4 @@ private func withKeys(
         let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
         try await body(store, settings.application.name)
     }
-}
-
-private func json(_ result: KeyResult) -> String {
-    let writer = JSONWriter(capacity: 256)
-    writer.keys(result)
-    return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
 }

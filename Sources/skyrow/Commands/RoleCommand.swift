@@ -261,7 +261,7 @@ private func allPages<Element: Sendable>(
 }
 
 /// Returns the result of an action as JSON.
-private func json<Parameters, Result>(_ action: Action<Parameters, Result>, _ result: Result) -> String {
+func json<Parameters, Result>(_ action: Action<Parameters, Result>, _ result: Result) -> String {
     let writer = JSONWriter(capacity: 256)
     action.result.write(result, writer)
     return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -103,7 +104,7 @@ import Testing
             let result = try await logIn(service, first, code)
             #expect(result.userID == ann.user && result.level == 2)
             let caller = try await service.authenticate(.token(result.accessToken), for: .user)
-            let list = try await service.sessions(by: caller, with: .token(result.accessToken))
+            let list = try await service.run(Actions.sessionList, by: caller, with: .token(result.accessToken))
             #expect(list.first { $0.isCurrent }?.level == 2 && list.first { $0.isCurrent }?.device.name == "phone")
             // The handle is used up, and so is the code with another handle, and any code of before.
             try await expectError(.invalidToken) { try await logIn(service, first, code) }
@@ -393,10 +394,10 @@ import Testing
             for (code, isRight) in [("no code", false), (now, true), (now, false), (ann.recovery[0], true)] {
                 try await fixture.psql("UPDATE _session SET elevated_until = NULL")
                 if isRight {
-                    _ = try await service.stepUp(.code(code), by: caller, with: ann.own)
+                    _ = try await service.run(Actions.authStepUp, .code(code), by: caller, with: ann.own)
                 } else {
                     try await expectError(.invalidCredentials) {
-                        try await service.stepUp(.code(code), by: caller, with: ann.own)
+                        try await service.run(Actions.authStepUp, .code(code), by: caller, with: ann.own)
                     }
                 }
                 let left = try await service.stepUpRefusal(of: caller, with: ann.own)

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization
@@ -243,7 +244,7 @@ import Testing
             try await waiting(until: "the subscription ends", hearing: [first]) { first.reset("s") != nil }
             #expect(first.reset("s")?["reason"] == "access")
             #expect(first.closure == nil && second.reset("s") == nil)
-            try await fixture.service.logOut(bob.credentials)
+            try await fixture.service.run(Actions.authLogOut, with: bob.credentials)
             try await waiting(until: "the connection ends", hearing: [second]) { second.closure != nil }
             #expect(second.closure == .sessionEnded)
             #expect(second.reset("s")?["reason"] == "session" && second.reset("s")?["code"] == "104")

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization
@@ -72,8 +73,9 @@ import Testing
             )
             var credentials = ann.credentials
             if [.key, .keyName].contains(loss) {
-                credentials.key = try await fixture.service.createKey(
-                    KeyCreateRequest(name: "tablet"),
+                credentials.key = try await fixture.service.run(
+                    Actions.keyCreate,
+                    KeyCreation(name: "tablet"),
                     by: ServiceFixture.masterCaller
                 ).text
                 try await fixture.psql(#"UPDATE note SET _access = '{"key:tablet": "read"}' WHERE _id = 'shared'"#)

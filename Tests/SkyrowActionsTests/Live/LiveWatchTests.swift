@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization
@@ -228,7 +229,7 @@ extension WatchOutlet.State {
                 "INSERT INTO _role (name) VALUES ('editor'); INSERT INTO _user_role (user_id, role) VALUES ('\(annID)', 'editor')"
             )
             try await waiting(until: "the subscription ends", hearing: [outlets[0]]) { outlets[0].reset() == "access" }
-            try await fixture.service.logOut(bob.credentials)
+            try await fixture.service.run(Actions.authLogOut, with: bob.credentials)
             try await waiting(until: "the session ends", hearing: [outlets[1]]) { outlets[1].reset() == "session" }
             let before = [outlets[0].events.count, outlets[1].events.count]
             try await fixture.change("UPDATE note SET n = 6 WHERE _id IN ('1', '2')")
@@ -331,7 +332,7 @@ extension WatchOutlet.State {
             let sorted = RecordQuery(type: type("later"), sort: [SortKey(path("nothing"), .descending)])
             try await watch(session, .records(sorted))
             try await watch(session, .records(RecordQuery(type: type("later"))), name: "ann's", as: ann)
-            try await fixture.service.logOut(ann.credentials)
+            try await fixture.service.run(Actions.authLogOut, with: ann.credentials)
             try await fixture.change("SELECT _create_type('later')")
             try await fixture.service.store.cache.reload(.types([type("later")]))
             try await waiting(until: "both have ended", hearing: [outlet]) {

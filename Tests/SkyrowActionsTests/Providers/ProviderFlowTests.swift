@@ -1,5 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -105,7 +106,7 @@ import Testing
             // One whose session ends while the user is at the provider.
             let late = try await flows.start(purpose: .link, as: ann)
             let fields = try await flows.signIn(late)
-            try await flows.service.logOut(.token(ann.accessToken))
+            try await flows.service.run(Actions.authLogOut, with: .token(ann.accessToken))
             #expect(try await flows.back(fields) == .unknown)
             #expect(try await flows.fixture.psql("SELECT count(*) FROM _flow") == "0")
         }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -230,7 +231,7 @@ import Testing
             #expect(try await providers.fixture.psql("SELECT count(*) FROM _used_token") == "2")
             func stepUp(_ token: ProviderToken) async throws {
                 let (caller, credentials) = try await providers.caller(later)
-                _ = try await providers.service.stepUp(StepUpRequest(token: token), by: caller, with: credentials)
+                _ = try await providers.service.run(Actions.authStepUp, .token(token), by: caller, with: credentials)
             }
             // One of a sign-in long ago, and those of another user and of one without an account.
             let now = Int(providers.fixture.clock.clock.now().secondsSince1970)

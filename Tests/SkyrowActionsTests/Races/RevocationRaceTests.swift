@@ -47,12 +47,12 @@ import Testing
                 _ = try await service.resetPassword(ResetConfirmation(code: code, password: "another secret"))
             case .disable:
                 try await service.setDisabled(SetDisabledRequest(userID: user, isDisabled: true), by: master)
-            case .logOut: try await service.logOut(own)
+            case .logOut: try await service.run(Actions.authLogOut, with: own)
             case .revoke:
-                let sessions = try await service.sessions(by: caller, with: own)
-                _ = try await service.revokeSessions(.ids(sessions.map(\.id)), by: caller, with: own)
+                let sessions = try await service.run(Actions.sessionList, by: caller, with: own)
+                _ = try await service.run(Actions.sessionRevoke, .ids(sessions.map(\.id)), by: caller, with: own)
             case .revokeAll:
-                _ = try await service.revokeSessions(.all(exceptCurrent: false), by: caller, with: own)
+                _ = try await service.run(Actions.sessionRevoke, .all(exceptCurrent: false), by: caller, with: own)
             case .deletion: _ = try await service.deleteUser(DeleteUserRequest(userID: user), by: master)
             case .role:
                 let roles = [RoleName("role-\(name)")]
@@ -249,10 +249,10 @@ import Testing
         switch use {
         case .me:
             let caller = try await service.authenticate(credentials, for: .user)
-            return try await service.me(by: caller, with: credentials).accessToken
+            return try await service.run(Actions.me, by: caller, with: credentials).accessToken
         case .rotate:
             let caller = try await service.authenticate(credentials, for: .user)
-            return try await service.rotateToken(by: caller, with: credentials).accessToken
+            return try await service.run(Actions.authRotate, by: caller, with: credentials).accessToken
         case .logIn, .logInAgain:
             let request = LogInRequest(authData: ["username": name], password: RacingServices.password)
             return try await service.logIn(request).accessToken

@@ -53,7 +53,7 @@ import Testing
         case .rotation:
             let (_, caller, own) = try await racing.signUp(name)
             return Race(refusals: [.accessTokenNotAccepted]) { _, service in
-                _ = try await service.rotateToken(by: caller, with: own)
+                _ = try await service.run(Actions.authRotate, by: caller, with: own)
             }
         case .password:
             let (_, caller, _) = try await racing.signUp(name)
@@ -71,7 +71,7 @@ import Testing
             }
         case .liveTicket:
             let (_, caller, own) = try await racing.signUp(name)
-            let ticket = try await racing[0].liveTicket(by: caller, with: own)
+            let ticket = try await racing[0].run(Actions.liveTicket, by: caller, with: own)
             return Race { _, service in _ = try await service.redeem(ticket: ticket.token) }
         case .twoSidesOfACircle: return try await circle(of: 2, name, racing)
         case .eightSidesOfACircle: return try await circle(of: 8, name, racing)
@@ -202,7 +202,7 @@ import Testing
                 if task.isMultiple(of: 2) {
                     _ = try await service.logIn(FactorLogInRequest(handle: waiting[task], code: code))
                 } else {
-                    _ = try await service.stepUp(.code(code), by: caller, with: own)
+                    _ = try await service.run(Actions.authStepUp, .code(code), by: caller, with: own)
                 }
             }
         case .handle:

@@ -68,7 +68,7 @@ import Testing
 
     @Test(arguments: pages) func parametersOfAPage(_ row: Row) throws { try check(Actions.roleMembers.parameters, row) }
 
-    private func check<Root>(_ form: Form<Root>, _ row: Row) throws {
+    func check<Root>(_ form: Form<Root>, _ row: Row) throws {
         guard let code = row.code else {
             let value = try readJSON(row.json) { try form.read($0) }
             #expect(writtenJSON { form.write(value, $0) } == row.written ?? row.json)

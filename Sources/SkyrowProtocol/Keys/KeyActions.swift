@@ -1,0 +1,141 @@
+package import SkyrowModel
+
+/// The key that `key:create` makes.
+package struct KeyCreation: Hashable, Sendable {
+    /// Upper bound on the keys of an application that are not revoked, since processes keep them all in memory.
+    package static let maximumKeys = 1000
+    package static let maximumNetworks = 100
+    package static let nameSentence =
+        "A key name must be 1 to 255 bytes in NFC, without control characters and without a space at either end."
+
+    package var name: String
+    package var kind: KeyKind
+    /// Each scope once.
+    package let scopes: [KeyScope]
+    package var networks: [AddressRange]
+    package var expiresAt: Timestamp?
+
+    package init(
+        name: String,
+        kind: KeyKind = .client,
+        scopes: [KeyScope] = [],
+        networks: [AddressRange] = [],
+        expiresAt: Timestamp? = nil
+    ) {
+        self.name = name
+        self.kind = kind
+        var seen: Set<KeyScope> = []
+        self.scopes = scopes.filter { seen.insert($0).inserted }
+        self.networks = networks
+        self.expiresAt = expiresAt
+    }
+
+    fileprivate static let form = Form(
+        KeyCreation.init(name:kind:scopes:networks:expiresAt:),
+        Member("name", \.name, .keyName, "What it is for, for those who read the list."),
+        Member(
+            "kind",
+            \.kind,
+            .oneOf,
+            "client lets clients in, server passes the rules of records; client when missing.",
+            absent: .client
+        ),
+        Member(
+            "scopes",
+            \.scopes,
+            .list(of: .keyScope, atMost: KeyScope.maximumCount),
+            "What it may do; without any, all that is open to its kind.",
+            absent: []
+        ),
+        Member(
+            "networks",
+            \.networks,
+            .list(of: .addressRange, atMost: maximumNetworks),
+            "From where it counts, as addresses and ranges; from everywhere without any.",
+            absent: []
+        ),
+        Member(optional: "expires_at", \.expiresAt, .instant, "When it ends; never when missing.")
+    )
+}
+
+/// The key whose text `key:rotate` replaces.
+package struct KeyRotation: Hashable, Sendable {
+    /// In seconds: a year.
+    package static let maximumOverlap = 365 * 86_400
+    package static let defaultOverlap = Duration.seconds(7 * 86_400)
+
+    package var id: KeyID
+    /// How long the former text remains accepted.
+    package var overlap: Duration
+
+    package init(id: KeyID, overlap: Duration = defaultOverlap) {
+        self.id = id
+        self.overlap = overlap
+    }
+
+    fileprivate static let form = Form(
+        KeyRotation.init(id:overlap:),
+        keyID(\.id),
+        Member(
+            "overlap",
+            \.overlap,
+            Codec<Int>.integer(0...maximumOverlap).map { .seconds($0) } writing: { Int($0.components.seconds) },
+            "For how many seconds the text so far is still accepted; a week when missing.",
+            absent: defaultOverlap
+        )
+    )
+
+    fileprivate static func keyID<Root>(_ path: any Swift.KeyPath<Root, KeyID> & Sendable) -> Member<Root, KeyID> {
+        Member("id", path, .keyID, "The id of the key.")
+    }
+}
+
+extension Actions {
+    /// Makes a key, whose text only this result has.
+    package static let keyCreate = Action<KeyCreation, IssuedAccessKey>(
+        .keyCreate,
+        "Makes a key, whose text the response has this once.",
+        requires: .master,
+        cost: .write,
+        effect: .once,
+        errors: [.permissionDenied],
+        KeyCreation.form,
+        result: .issuedKey
+    )
+
+    /// The keys, those that were revoked within 90 days too, in the order of their creation.
+    public static let keyList = Action<Void, [AccessKey]>(
+        .keyList,
+        "Returns the keys, those that were revoked within 90 days too, without their texts.",
+        requires: .master,
+        cost: .read,
+        effect: .reads,
+        errors: [.permissionDenied],
+        .none,
+        result: .object(Form({ $0 }, Member("keys", \.self, .list(of: .accessKey))))
+    )
+
+    /// Gives a key another text, which only this result has.
+    package static let keyRotate = Action<KeyRotation, IssuedAccessKey>(
+        .keyRotate,
+        "Gives a key another text, which the response has this once; the one so far is accepted for a while.",
+        requires: .master,
+        cost: .write,
+        effect: .once,
+        errors: [.permissionDenied, .resourceNotFound],
+        KeyRotation.form,
+        result: .issuedKey
+    )
+
+    /// Ends a key.
+    package static let keyRevoke = Action<KeyID, Void>(
+        .keyRevoke,
+        "Ends a key; within a second no process accepts it.",
+        requires: .master,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .resourceNotFound],
+        Form({ $0 }, KeyRotation.keyID(\.self)),
+        result: .status
+    )
+}
