@@ -1,4 +1,3 @@
-import SkyrowJSON
 public import SkyrowModel
 import SkyrowProtocol
 
@@ -36,43 +35,27 @@ extension SkyrowClient {
     /// Completes a log-in with a code of the second factor.
     @discardableResult
     public func logIn(_ request: SecondFactorRequest, code: String) async throws(ClientError) -> Account {
-        let request = FactorLogInRequest(handle: request.handle, code: code)
-        return try await logIn(.authLogInFactor) { $0.factorLogInParameters(request) }
+        let request = FactorLogIn(handle: request.handle, code: code)
+        return try await logIn(.authLogInFactor) { Actions.authLogInFactor.parameters.write(request, $0) }
     }
 
     /// Creates a secret for time-based codes, which takes effect with ``confirmTOTP(code:)``. Requires ``stepUp(password:)``.
     public func enrolTOTP() async throws(ClientError) -> TOTPEnrolment {
-        try await call(.authTOTPEnrol) { json throws(SkyrowError) in
-            guard let secret = json["secret"]?.string, let uri = json["uri"]?.string else {
-                throw SkyrowError(.badRequest, "An enrolment must have secret and uri.")
-            }
-            return TOTPEnrolment(secret: secret, uri: uri)
-        }
+        try await call(Actions.authTOTPEnrol, ())
     }
 
     /// Activates the secret that the code belongs to; returns recovery codes, which are shown only once.
     public func confirmTOTP(code: String) async throws(ClientError) -> [String] {
-        try await call(.authTOTPConfirm) {
-            $0.factorCodeParameters(code)
-        } read: { json throws(SkyrowError) in
-            guard let codes = json["recovery_codes"] else {
-                throw SkyrowError(.badRequest, "The result must have recovery_codes.")
-            }
-            return codes.elements.compactMap(\.string)
-        }
+        try await call(Actions.authTOTPConfirm, code)
     }
 
     /// Removes the second factor with its recovery codes. Requires ``stepUp(password:)``.
     public func removeTOTP() async throws(ClientError) {
-        try await call(.authTOTPRemove) { _ throws(SkyrowError) in }
+        try await call(Actions.authTOTPRemove, ())
     }
 
     /// Returns the second factors of the logged-in user.
     public func factors() async throws(ClientError) -> [AccountFactor] {
-        try await call(.authFactorList) { json throws(SkyrowError) in
-            var factors: [AccountFactor] = []
-            for element in json.elements { factors.append(try AccountFactor(result: element)) }
-            return factors
-        }
+        try await call(Actions.authFactorList, ())
     }
 }

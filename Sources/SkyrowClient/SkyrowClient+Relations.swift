@@ -1,4 +1,3 @@
-import SkyrowJSON
 import SkyrowModel
 import SkyrowProtocol
 
@@ -42,29 +41,12 @@ extension SkyrowClient {
         _ relation: UserRelation,
         to users: [UserID]
     ) async throws(ClientError) -> [Result<RelatedUser, SkyrowError>] {
-        let request = RelationChangeRequest(relation, users)
-        return try await call(.relationAdd, repeatability: .safe) {
-            $0.relationChangeParameters(request)
-        } read: { json throws(SkyrowError) in
-            var outcomes: [Result<RelatedUser, SkyrowError>] = []
-            for entry in json.elements {
-                if let error = entry.relationError {
-                    outcomes.append(.failure(error))
-                } else {
-                    outcomes.append(.success(try RelatedUser(result: entry)))
-                }
-            }
-            return outcomes
-        }
+        try await call(Actions.relationAdd, RelationChange(relation, users)).map { $0.result }
     }
 
     /// Removes users from the caller's friends, or stops following them.
     public func removeRelations(_ relation: UserRelation, to users: [UserID]) async throws(ClientError) {
-        let request = RelationChangeRequest(relation, users)
-        try await call(.relationRemove, repeatability: .safe) {
-            $0.relationChangeParameters(request)
-        } read: { _ throws(SkyrowError) in
-        }
+        _ = try await call(Actions.relationRemove, RelationChange(relation, users))
     }
 
     /// Returns a page of the users of a relation, with the profiles that the caller may read.
@@ -74,61 +56,42 @@ extension SkyrowClient {
         limit: Int = 100,
         offset: Int = 0
     ) async throws(ClientError) -> RelatedUsers {
-        try await relatedUsers(.relationQuery, RelationQuery(relation, direction, limit: limit, offset: offset))
+        let query = RelationQuery(relation, direction, RelationPart(limit: limit, offset: offset))
+        return RelatedUsers(try await call(Actions.relationQuery, query))
     }
 
     /// Returns a page of the users who have added the caller as a friend and whom the caller has not added.
     public func relationRequests(limit: Int = 100, offset: Int = 0) async throws(ClientError) -> RelatedUsers {
-        try await relatedUsers(
-            .relationRequests,
-            RelationQuery(.friend, .inward, isPending: true, limit: limit, offset: offset)
-        )
+        RelatedUsers(try await call(Actions.relationRequests, RelationPart(limit: limit, offset: offset)))
     }
 
     /// Blocks users, which ends every relation with them and prevents new ones, or unblocks them; returns the ids of the users
     /// for which that succeeded.
     @discardableResult
     public func block(_ users: [UserID], _ isBlocked: Bool = true) async throws(ClientError) -> [UserID] {
-        let request = RelationBlockRequest(users, isBlocked: isBlocked)
-        return try await call(.relationBlock, repeatability: .safe) {
-            $0.relationBlockParameters(request)
-        } read: { json throws(SkyrowError) in
-            json.elements.compactMap { entry in
-                entry.relationError == nil ? entry["id"]?.string.map { UserID($0) } : nil
+        let outcomes = try await call(Actions.relationBlock, RelationBlock(users, isBlocked: isBlocked))
+        return outcomes.compactMap { outcome in
+            switch outcome {
+            case .related(let id, _, _), .done(let id): id
+            case .failure: nil
             }
-        }
-    }
-
-    private func relatedUsers(_ action: ActionName, _ query: RelationQuery) async throws(ClientError) -> RelatedUsers {
-        try await call(action) {
-            $0.relationQueryParameters(query)
-        } read: { json throws(SkyrowError) in
-            var users: [RelatedUser] = []
-            if let list = json["users"] {
-                for entry in list.elements { users.append(try RelatedUser(result: entry)) }
-            }
-            let count = json["info"]?["count"]?.wholeNumber.flatMap { Int(exactly: $0) }
-            return RelatedUsers(users: users, count: count ?? users.count)
         }
     }
 }
 
-extension RelatedUser {
-    fileprivate init(result json: JSONView) throws(SkyrowError) {
-        guard let id = json["id"]?.string else { throw SkyrowError(.badRequest, "A user must have an id.") }
-        var profile: Record?
-        if let data = json["data"], !data.isNull { profile = try Record(data) }
-        self.init(id: UserID(id), profile: profile, isMutual: json["mutual"]?.boolean ?? false)
+extension RelatedUsers {
+    fileprivate init(_ page: RelationPage) {
+        self.init(users: page.users.compactMap { try? $0.result.get() }, count: page.count)
     }
 }
 
-extension JSONView {
-    /// The error of an error entry; nil for another entry.
-    fileprivate var relationError: SkyrowError? {
-        guard self["type"]?.string == "error", let data = self["data"] else { return nil }
-        return SkyrowError(
-            ErrorCode(rawValue: data["code"]?.wholeNumber.flatMap { Int(exactly: $0) } ?? 0),
-            data["message"]?.string ?? ""
-        )
+extension RelationOutcome {
+    fileprivate var result: Result<RelatedUser, SkyrowError> {
+        switch self {
+        case .related(let id, let profile, let isMutual):
+            .success(RelatedUser(id: id, profile: profile as? Record, isMutual: isMutual))
+        case .done(let id): .success(RelatedUser(id: id, profile: nil, isMutual: false))
+        case .failure(_, let error): .failure(error)
+        }
     }
 }

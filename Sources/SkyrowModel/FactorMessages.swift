@@ -1,7 +1,7 @@
 /// A second factor of an account.
 public struct AccountFactor: Hashable, Sendable {
     /// The kind of code that a factor takes.
-    public enum Kind: String, Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// Time-based codes, from an application that has the secret.
         case totp
         /// Codes that are valid once each.
@@ -33,17 +33,6 @@ public struct TOTPEnrolment: Hashable, Sendable {
     package init(secret: String, uri: String) {
         self.secret = secret
         self.uri = uri
-    }
-}
-
-/// `auth:login:factor`, decoded.
-package struct FactorLogInRequest: Hashable, Sendable {
-    package var handle: String
-    package var code: String
-
-    package init(handle: String, code: String) {
-        self.handle = handle
-        self.code = code
     }
 }
 

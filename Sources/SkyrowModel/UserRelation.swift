@@ -24,55 +24,6 @@ package enum RelationAudience: String, Hashable, Sendable, CaseIterable {
     case everyone
 }
 
-/// `relation:add` and `relation:remove`, decoded.
-package struct RelationChangeRequest: Hashable, Sendable {
-    package static let maximumTargets = 1000
-
-    package var relation: UserRelation
-    package var targets: [UserID]
-
-    package init(_ relation: UserRelation, _ targets: [UserID]) {
-        self.relation = relation
-        self.targets = targets
-    }
-}
-
-/// `relation:block`, decoded.
-package struct RelationBlockRequest: Hashable, Sendable {
-    package var targets: [UserID]
-    /// Whether to block the users, or to unblock them.
-    package var isBlocked: Bool
-
-    package init(_ targets: [UserID], isBlocked: Bool = true) {
-        self.targets = targets
-        self.isBlocked = isBlocked
-    }
-}
-
-/// `relation:query` and `relation:requests`, decoded.
-package struct RelationQuery: Hashable, Sendable {
-    package var relation: UserRelation
-    package var direction: RelationDirection
-    /// Whether to leave out mutual relations.
-    package var isPending: Bool
-    package var limit: Int
-    package var offset: Int
-
-    package init(
-        _ relation: UserRelation,
-        _ direction: RelationDirection,
-        isPending: Bool = false,
-        limit: Int = PageRequest.defaultLimit,
-        offset: Int = 0
-    ) {
-        self.relation = relation
-        self.direction = direction
-        self.isPending = isPending
-        self.limit = limit
-        self.offset = offset
-    }
-}
-
 /// The outcome for one user of a request about relations.
 package enum RelationOutcome: Sendable {
     /// - Parameters:

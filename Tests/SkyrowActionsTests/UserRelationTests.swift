@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
         _ from: Caller,
         _ to: Caller...
     ) async throws -> [String] {
-        try await fixture.service.addRelations(RelationChangeRequest(relation, to.map(id)), by: from).map(\.summary)
+        try await fixture.service.run(Actions.relationAdd, RelationChange(relation, to.map(id)), by: from).map(\.summary)
     }
 
     private func users(
@@ -29,7 +30,7 @@ import Testing
         _ direction: RelationDirection,
         of caller: Caller
     ) async throws -> Set<UserID> {
-        let page = try await fixture.service.relations(RelationQuery(relation, direction), by: caller)
+        let page = try await fixture.service.run(Actions.relationQuery, RelationQuery(relation, direction), by: caller)
         #expect(page.count == page.users.count)
         return Set(page.users.map(\.user))
     }
@@ -42,25 +43,20 @@ import Testing
             #expect(try await users(fixture, .friend, .mutual, of: ann) == [])
             #expect(try await users(fixture, .friend, .outward, of: ann) == [id(bob), id(carl)])
             #expect(try await users(fixture, .friend, .inward, of: bob) == [id(ann)])
-            let asked = try await fixture.service.relationRequests(
-                RelationQuery(.friend, .inward, isPending: true),
-                by: bob
-            )
+            let asked = try await fixture.service.run(Actions.relationRequests, RelationPart(), by: bob)
             #expect(asked.users.map(\.user) == [id(ann)] && asked.count == 1)
             #expect(try await add(fixture, .friend, bob, ann) == ["mutual"])
             #expect(try await add(fixture, .friend, ann, bob) == ["mutual"])
             for (one, other) in [(ann, bob), (bob, ann)] {
                 #expect(try await users(fixture, .friend, .mutual, of: one) == [id(other)])
-                let open = try await fixture.service.relationRequests(
-                    RelationQuery(.friend, .inward, isPending: true),
-                    by: one
-                )
+                let open = try await fixture.service.run(Actions.relationRequests, RelationPart(), by: one)
                 #expect(open.users.isEmpty && open.count == 0)
             }
             // To follow is something else.
             #expect(try await users(fixture, .follow, .outward, of: ann) == [])
-            let removed = try await fixture.service.removeRelations(
-                RelationChangeRequest(.friend, [id(ann), id(carl), "ghost"]),
+            let removed = try await fixture.service.run(
+                Actions.relationRemove,
+                RelationChange(.friend, [id(ann), id(carl), "ghost"]),
                 by: bob
             )
             #expect(removed.map(\.summary) == ["done", "done", "done"])
@@ -82,20 +78,27 @@ import Testing
                 UPDATE "user" SET _access = '{}' WHERE _id = '\(id(carl))';
                 """
             )
-            let request = RelationChangeRequest(.follow, [id(bob), id(carl), "ghost", "~odd", "a\0", id(ann)])
-            let outcomes = try await fixture.service.addRelations(request, by: ann).map(\.summary)
+            let request = RelationChange(.follow, [id(bob), id(carl), "ghost", "~odd", id(ann)])
+            let outcomes = try await fixture.service.run(Actions.relationAdd, request, by: ann).map(\.summary)
             #expect(
-                outcomes == Array(repeating: "ResourceNotFound", count: 5) + ["InvalidArgument"]
+                outcomes == Array(repeating: "ResourceNotFound", count: 4) + ["InvalidArgument"]
             )
+            // What is no id of a user is refused, and not looked for.
+            for action in [Actions.relationAdd, Actions.relationRemove] {
+                let error = try await expectError(.invalidArgument) {
+                    try await fixture.service.run(action, RelationChange(.follow, [id(carl), "a\0"]), by: ann)
+                }
+                #expect(error?.path == "targets[1]")
+            }
             #expect(try await add(fixture, .follow, carl, bob) == ["one-sided"])
             // A follower whose profile is hidden is not shown and not counted.
             #expect(try await users(fixture, .follow, .inward, of: ann) == [])
             #expect(try await users(fixture, .follow, .outward, of: carl) == [id(ann), id(bob)])
             try await expectError(.notAuthenticated) {
-                try await fixture.service.addRelations(request, by: ServiceFixture.masterCaller)
+                try await fixture.service.run(Actions.relationAdd, request, by: ServiceFixture.masterCaller)
             }
             try await expectError(.notAuthenticated) {
-                try await fixture.service.relations(RelationQuery(.follow, .mutual), by: .anonymous)
+                try await fixture.service.run(Actions.relationQuery, RelationQuery(.follow), by: .anonymous)
             }
         }
     }
@@ -107,8 +110,9 @@ import Testing
             _ = try await add(fixture, .friend, ann, bob)
             _ = try await add(fixture, .friend, bob, ann)
             _ = try await add(fixture, .follow, bob, ann)
-            let blocked = try await fixture.service.blockRelations(
-                RelationBlockRequest([id(bob), id(ann), "ghost"]),
+            let blocked = try await fixture.service.run(
+                Actions.relationBlock,
+                RelationBlock([id(bob), id(ann), "ghost"]),
                 by: ann
             )
             #expect(blocked.map(\.summary) == ["done", "InvalidArgument", "ResourceNotFound"])
@@ -119,10 +123,10 @@ import Testing
                 try await fixture.psql("INSERT INTO _relation VALUES ('\(id(bob))', 'follow', '\(id(ann))')")
             }
             // Both may keep the other away, and each ends that alone.
-            _ = try await fixture.service.blockRelations(RelationBlockRequest([id(ann)]), by: bob)
-            _ = try await fixture.service.blockRelations(RelationBlockRequest([id(bob)], isBlocked: false), by: ann)
+            _ = try await fixture.service.run(Actions.relationBlock, RelationBlock([id(ann)]), by: bob)
+            _ = try await fixture.service.run(Actions.relationBlock, RelationBlock([id(bob)], isBlocked: false), by: ann)
             #expect(try await add(fixture, .follow, ann, bob) == ["ResourceNotFound"])
-            _ = try await fixture.service.blockRelations(RelationBlockRequest([id(ann)], isBlocked: false), by: bob)
+            _ = try await fixture.service.run(Actions.relationBlock, RelationBlock([id(ann)], isBlocked: false), by: bob)
             #expect(try await add(fixture, .follow, ann, bob) == ["one-sided"])
         }
     }
@@ -131,15 +135,29 @@ import Testing
         try await withService { fixture in
             let callers = try await signUp(fixture, "ann", "b", "c", "d")
             let others = callers.dropFirst().map(id).sorted()
-            _ = try await fixture.service.addRelations(RelationChangeRequest(.follow, others), by: callers[0])
-            for (limit, offset, expected) in [(2, 0, Array(others[..<2])), (2, 2, [others[2]]), (0, 0, []), (5, 9, [])]
-            {
-                let page = try await fixture.service.relations(
-                    RelationQuery(.follow, .outward, limit: limit, offset: offset),
-                    by: callers[0]
-                )
+            _ = try await fixture.service.run(Actions.relationAdd, RelationChange(.follow, others), by: callers[0])
+            let rows: [(RelationPart, [UserID])] = [
+                (RelationPart(limit: 2, offset: 0), Array(others[..<2])), (RelationPart(limit: 2, offset: 2), [others[2]]),
+                (RelationPart(limit: 2, page: 2), [others[2]]), (RelationPart(limit: 0), []),
+                (RelationPart(limit: 5, offset: 9), []), (RelationPart(limit: 1000, page: 101), []),
+            ]
+            for (part, expected) in rows {
+                let query = RelationQuery(.follow, .outward, part)
+                let page = try await fixture.service.run(Actions.relationQuery, query, by: callers[0])
                 #expect(page.users.map(\.user) == expected)
                 #expect(page.count == 3)
+            }
+            // What is passed over costs the database, and is bounded as it is in queries.
+            let far = RelationPart(limit: 1000, page: 102)
+            for error in [
+                try await expectError(.invalidArgument) {
+                    try await fixture.service.run(Actions.relationQuery, RelationQuery(.follow, .outward, far), by: callers[0])
+                },
+                try await expectError(.invalidArgument) {
+                    try await fixture.service.run(Actions.relationRequests, far, by: callers[0])
+                },
+            ] {
+                #expect(error?.info["arguments"] == .list([.string("page")]))
             }
         }
     }
@@ -154,15 +172,15 @@ import Testing
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for (place, caller) in callers.enumerated() {
                         let others = callers.map(id).filter { $0 != id(caller) }
-                        let request = RelationChangeRequest(
+                        let request = RelationChange(
                             .friend,
                             place.isMultiple(of: 2) ? others : others.reversed()
                         )
                         group.addTask {
                             if (round + place) % 3 == 0 {
-                                _ = try await service.removeRelations(request, by: caller)
+                                _ = try await service.run(Actions.relationRemove, request, by: caller)
                             } else {
-                                _ = try await service.addRelations(request, by: caller)
+                                _ = try await service.run(Actions.relationAdd, request, by: caller)
                             }
                         }
                     }

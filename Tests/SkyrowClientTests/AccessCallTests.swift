@@ -104,8 +104,8 @@ import Testing
             (0..<6).map { scripted.parameters($0) } == [
                 #"relation:add {"name":"friend","targets":["u2","u3"]}"#,
                 #"relation:remove {"name":"follow","targets":["u2"]}"#,
-                #"relation:query {"name":"friend","direction":"mutual","limit":1,"offset":6}"#,
-                #"relation:requests {"limit":100}"#, #"relation:block {"targets":["u2","u3"]}"#,
+                #"relation:query {"name":"friend","limit":1,"offset":6}"#, #"relation:requests {"offset":0}"#,
+                #"relation:block {"targets":["u2","u3"]}"#,
                 #"relation:block {"targets":["u2"],"blocked":false}"#,
             ]
         )

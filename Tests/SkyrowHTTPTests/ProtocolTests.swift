@@ -147,7 +147,7 @@ import Testing
             WireLimits.predicateCount == 1000
                 && limits.contains("`none` · values of its lists · references it follows | 1000 · 10,000 · 16 |")
         )
-        #expect(limits.contains("`relation:block` | 10,000 · \(RelationChangeRequest.maximumTargets) |"))
+        #expect(limits.contains("`relation:block` | 10,000 · \(RelationChange.maximumTargets) |"))
         let paths = try #require(manual.section("## Other paths"))
         for page in AccountPage.allCases { #expect(paths.contains("`\(page.rawValue)`"), "\(page)") }
         #expect(paths.contains("`\(ProviderReturnPage.prefix)<provider>`"))

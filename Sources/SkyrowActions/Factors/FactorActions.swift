@@ -1,89 +1,74 @@
 import SkyrowCrypto
 import SkyrowJSON
 package import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
+
+extension ActionTable {
+    static let factors: [any AnyEntry] = [
+        Entry(Actions.authLogInFactor, ActionService.logInByFactor),
+        Entry(Actions.authTOTPEnrol, ActionService.enrolTOTP),
+        Entry(Actions.authTOTPConfirm, ActionService.confirmTOTP),
+        Entry(Actions.authTOTPRemove, ActionService.removeTOTP),
+        Entry(Actions.authFactorList, ActionService.factors),
+    ]
+}
 
 // MARK: - Having a second factor
 
 extension ActionService {
-    /// `auth:totp:enrol`: generates a secret for time-based codes, which takes effect with its first code.
-    ///
     /// Throws `104 AccessTokenNotAccepted` if the session has ended meanwhile.
-    package func enrolTOTP(
-        by caller: Caller,
-        with own: Credentials = Credentials()
-    ) async throws(SkyrowError) -> TOTPEnrolment {
-        try await observed(.authTOTPEnrol) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            var generator = SystemRandomNumberGenerator()
-            let totp = TOTP(
-                secret: (0..<TOTP.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-            )
-            let sealed = try await store.sealing().seal(totp.secret, for: FactorTable.placeOfSecret(user))
-            let session = own.ownToken(of: caller).map { TokenHash(of: $0).bytes }
-            guard try await store.factors.enrol(sealed, of: user, session: session) else { throw ended(caller) }
-            let issuer = configuration.factorIssuer ?? application.rawValue
-            return TOTPEnrolment(
-                secret: Base32.encode(totp.secret),
-                uri: totp.uri(issuer: issuer, account: try await store.factors.label(of: user))
-            )
-        }
+    fileprivate func enrolTOTP(_: Void, _ call: Call) async throws(SkyrowError) -> TOTPEnrolment {
+        let user = try call.caller.requiredUserID
+        var generator = SystemRandomNumberGenerator()
+        let totp = TOTP(
+            secret: (0..<TOTP.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        )
+        let sealed = try await store.sealing().seal(totp.secret, for: FactorTable.placeOfSecret(user))
+        let session = call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes }
+        guard try await store.factors.enrol(sealed, of: user, session: session) else { throw ended(call.caller) }
+        let issuer = configuration.factorIssuer ?? application.rawValue
+        return TOTPEnrolment(
+            secret: Base32.encode(totp.secret),
+            uri: totp.uri(issuer: issuer, account: try await store.factors.label(of: user))
+        )
     }
 
-    /// `auth:totp:confirm`: activates the secret of the given code in place of the former one, and returns new recovery codes.
+    /// Activates the secret of the given code in place of the former one, and returns new recovery codes.
     ///
     /// Throws `110 ResourceNotFound` if no secret is pending, as after five tries, and `105 InvalidCredentials` for a wrong code.
-    package func confirmTOTP(
-        _ code: String,
-        by caller: Caller,
-        with own: Credentials = Credentials(),
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> [String] {
-        try await observed(.authTOTPConfirm) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            let missing = SkyrowError(.resourceNotFound, "No secret is waiting for confirmation; call auth:totp:enrol first.")
-            // Each try is counted before it is compared.
-            guard let factor = try await store.factors.attemptEnrolment(of: user) else { throw missing }
-            guard let digits = OneTimeCode.digits(code),
-                let step = try await totp(factor, of: user)?.step(of: digits, around: factor.step)
-            else { throw .factorRefused }
-            let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode() }
-            let keys = try await store.factors.keys()
-            let isConfirmed = try await store.factors.confirm(
-                factor.sealed,
-                of: user,
-                session: own.ownToken(of: caller).map { TokenHash(of: $0).bytes },
-                step: step,
-                recoveryHashes: codes.map { keys.hash($0.text, of: user) },
-                recording: AuditEvent(.factorAdd, by: AuditEvent.Actor(caller), from: origin)
-            )
-            guard isConfirmed else { throw missing }
-            return codes.map(\.shown)
+    fileprivate func confirmTOTP(_ code: String, _ call: Call) async throws(SkyrowError) -> [String] {
+        let user = try call.caller.requiredUserID
+        let missing = SkyrowError(.resourceNotFound, "No secret is waiting for confirmation; call auth:totp:enrol first.")
+        // Each try is counted before it is compared.
+        guard let factor = try await store.factors.attemptEnrolment(of: user) else { throw missing }
+        guard let digits = OneTimeCode.digits(code),
+            let step = try await totp(factor, of: user)?.step(of: digits, around: factor.step)
+        else { throw .factorRefused }
+        let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode() }
+        let keys = try await store.factors.keys()
+        let isConfirmed = try await store.factors.confirm(
+            factor.sealed,
+            of: user,
+            session: call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes },
+            step: step,
+            recoveryHashes: codes.map { keys.hash($0.text, of: user) },
+            recording: call.audit(.factorAdd)
+        )
+        guard isConfirmed else { throw missing }
+        return codes.map(\.shown)
+    }
+
+    /// The caller is the user, or the master key acting as that user. Throws `110 ResourceNotFound` without a second factor.
+    fileprivate func removeTOTP(_: Void, _ call: Call) async throws(SkyrowError) {
+        let user = try call.caller.requiredUserID
+        guard try await store.factors.remove(of: user, recording: call.audit(.factorRemove)) else {
+            throw SkyrowError(.resourceNotFound, "The account has no second factor.")
         }
     }
 
-    /// `auth:totp:remove`: removes the second factor, for its user or the master key acting as that user.
-    ///
-    /// Throws `110 ResourceNotFound` without one.
-    package func removeTOTP(
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) {
-        try await observed(.authTOTPRemove) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            let event = AuditEvent(.factorRemove, by: AuditEvent.Actor(caller), from: origin)
-            guard try await store.factors.remove(of: user, recording: event) else {
-                throw SkyrowError(.resourceNotFound, "The account has no second factor.")
-            }
-        }
-    }
-
-    /// `auth:factor:list`: the second factors of the user.
-    package func factors(by caller: Caller) async throws(SkyrowError) -> [AccountFactor] {
-        try await observed(.authFactorList) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            return try await store.factors.factors(of: user)
-        }
+    fileprivate func factors(_: Void, _ call: Call) async throws(SkyrowError) -> [AccountFactor] {
+        try await store.factors.factors(of: try call.caller.requiredUserID)
     }
 
     /// Returns nil if no key decrypts the secret.
@@ -143,24 +128,20 @@ extension ActionService {
         return error
     }
 
-    /// `auth:login:factor`: completes a login with a code of the second factor.
+    /// Completes a login with a code of the second factor.
     ///
     /// Throws `134 InvalidToken` for a handle that is not valid, for any reason, `105 InvalidCredentials` for a code that is
     /// wrong or used, and `131 RateLimited`.
-    package func logIn(
-        _ request: FactorLogInRequest,
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authLogInFactor, as: .factor) { () async throws(SkyrowError) in
+    fileprivate func logInByFactor(_ request: FactorLogIn, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        try await loggingIn(by: .factor) { () async throws(SkyrowError) in
             let hash = FactorHandle.hash(of: request.handle)
             guard let pending = try await store.factors.pending(hash) else { throw .handleNotAccepted }
-            let opening = Opening(.logIn, device: pending.device, origin: origin, level: 2)
+            let opening = Opening(.logIn, device: pending.device, origin: call.origin, level: 2)
             do throws(SkyrowError) {
                 return try await proving(
                     request.code,
                     of: pending.user,
-                    from: client,
+                    from: call.client,
                     pay: { () async throws(SkyrowError) in
                         guard try await self.store.factors.attempt(hash) else { throw .handleNotAccepted }
                     },
@@ -173,7 +154,7 @@ extension ActionService {
                     }
                 )
             } catch {
-                await audit(.logIn, refusedWith: error, of: pending.user, from: origin)
+                await audit(.logIn, refusedWith: error, of: pending.user, from: call.origin)
                 throw error
             }
         }

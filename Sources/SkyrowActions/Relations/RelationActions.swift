@@ -1,104 +1,85 @@
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
+extension ActionTable {
+    static let relations: [any AnyEntry] = [
+        Entry(Actions.relationAdd, ActionService.addRelations),
+        Entry(Actions.relationRemove, ActionService.removeRelations),
+        Entry(Actions.relationQuery, ActionService.relations),
+        Entry(Actions.relationRequests, ActionService.relationRequests),
+        Entry(Actions.relationBlock, ActionService.blockRelations),
+    ]
+}
+
 extension ActionService {
-    /// `relation:add`: one outcome for each target, in the order of the request.
+    /// One outcome for each target, in the order of the request.
     ///
     /// A user whose profile the caller may not read counts as missing, unless a setting permits it, and so does a user who blocks
     /// the caller.
-    package func addRelations(
-        _ request: RelationChangeRequest,
-        by caller: Caller
-    ) async throws(SkyrowError) -> [RelationOutcome] {
-        try await observed(.relationAdd) { () async throws(SkyrowError) in
-            let user = try caller.requiredUser()
-            let profiles = try await profiles(of: request.targets, by: caller)
-            let targets = request.targets.filter { target in
-                target != user && isUserID(target.rawValue)
-                    && (profiles[target] != nil || configuration.relationAudience == .everyone)
-            }
-            let additions = try await store.relations.add(request.relation, from: user, to: targets)
-            return request.targets.map { target in
-                if target == user { return .failure(target, .relationToOneself) }
-                switch additions[target] {
-                case .added(let isMutual): return .related(target, profile: profiles[target], isMutual: isMutual)
-                case .blocked: return .failure(target, .userIsBlocked)
-                case .missing, nil: return .failure(target, .userNotFound)
-                }
+    fileprivate func addRelations(_ change: RelationChange, _ call: Call) async throws(SkyrowError) -> [RelationOutcome] {
+        let user = try call.caller.requiredUser()
+        let profiles = try await profiles(of: change.targets, by: call.caller)
+        let targets = change.targets.filter { target in
+            target != user && isUserID(target.rawValue)
+                && (profiles[target] != nil || configuration.relationAudience == .everyone)
+        }
+        let additions = try await store.relations.add(change.relation, from: user, to: targets)
+        return change.targets.map { target in
+            if target == user { return .failure(target, .relationToOneself) }
+            switch additions[target] {
+            case .added(let isMutual): return .related(target, profile: profiles[target], isMutual: isMutual)
+            case .blocked: return .failure(target, .userIsBlocked)
+            case .missing, nil: return .failure(target, .userNotFound)
             }
         }
     }
 
-    /// `relation:remove`: one outcome for each target; a missing relation is no error.
-    package func removeRelations(
-        _ request: RelationChangeRequest,
-        by caller: Caller
-    ) async throws(SkyrowError) -> [RelationOutcome] {
-        try await observed(.relationRemove) { () async throws(SkyrowError) in
-            let user = try caller.requiredUser()
-            try await store.relations.remove(request.relation, from: user, to: try withoutNUL(request.targets))
-            return request.targets.map { .done($0) }
+    /// One outcome for each target; a missing relation is no error.
+    fileprivate func removeRelations(_ change: RelationChange, _ call: Call) async throws(SkyrowError) -> [RelationOutcome] {
+        let user = try call.caller.requiredUser()
+        try await store.relations.remove(change.relation, from: user, to: change.targets)
+        return change.targets.map { .done($0) }
+    }
+
+    /// Blocks users, or ends that; one outcome for each target.
+    fileprivate func blockRelations(_ block: RelationBlock, _ call: Call) async throws(SkyrowError) -> [RelationOutcome] {
+        let user = try call.caller.requiredUser()
+        guard block.isBlocked else {
+            try await store.relations.remove(.block, from: user, to: block.targets)
+            return block.targets.map { .done($0) }
+        }
+        let profiles = try await profiles(of: block.targets, by: call.caller)
+        let targets = block.targets.filter { $0 != user && profiles[$0] != nil }
+        let blocked = try await store.relations.block(targets, by: user)
+        return block.targets.map { target in
+            if target == user { return .failure(target, .relationToOneself) }
+            return blocked.contains(target) ? .done(target) : .failure(target, .userNotFound)
         }
     }
 
-    /// `relation:block`: blocks users, or ends that; one outcome for each target.
-    package func blockRelations(
-        _ request: RelationBlockRequest,
-        by caller: Caller
-    ) async throws(SkyrowError) -> [RelationOutcome] {
-        try await observed(.relationBlock) { () async throws(SkyrowError) in
-            let user = try caller.requiredUser()
-            guard request.isBlocked else {
-                try await store.relations.remove(.block, from: user, to: try withoutNUL(request.targets))
-                return request.targets.map { .done($0) }
-            }
-            let profiles = try await profiles(of: request.targets, by: caller)
-            let targets = request.targets.filter { $0 != user && profiles[$0] != nil }
-            let blocked = try await store.relations.block(targets, by: user)
-            return request.targets.map { target in
-                if target == user { return .failure(target, .relationToOneself) }
-                return blocked.contains(target) ? .done(target) : .failure(target, .userNotFound)
-            }
-        }
+    fileprivate func relations(_ query: RelationQuery, _ call: Call) async throws(SkyrowError) -> RelationPage {
+        try await page(query, call)
     }
 
-    /// `relation:query`: a page of the users in a relation of the caller's.
-    ///
-    /// - Parameter turn: the request's admission to the read queue; nil for none.
-    package func relations(
-        _ query: RelationQuery,
-        by caller: Caller,
-        turn: ReadTurn? = nil
-    ) async throws(SkyrowError) -> RelationPage {
-        try await observed(.relationQuery) { () async throws(SkyrowError) in
-            try await page(query, by: caller, turn)
-        }
-    }
-
-    /// `relation:requests`: a page of the users who have added the caller as a friend, but whom the caller has not added.
-    ///
-    /// - Parameter turn: the request's admission to the read queue; nil for none.
-    package func relationRequests(
-        _ query: RelationQuery,
-        by caller: Caller,
-        turn: ReadTurn? = nil
-    ) async throws(SkyrowError) -> RelationPage {
-        try await observed(.relationRequests) { () async throws(SkyrowError) in
-            try await page(query, by: caller, turn)
-        }
+    fileprivate func relationRequests(_ part: RelationPart, _ call: Call) async throws(SkyrowError) -> RelationPage {
+        try await page(RelationQuery(.friend, .inward, part), isPending: true, call)
     }
 
     private func page(
         _ query: RelationQuery,
-        by caller: Caller,
-        _ turn: ReadTurn?
+        isPending: Bool = false,
+        _ call: Call
     ) async throws(SkyrowError) -> RelationPage {
-        let user = try caller.requiredUser()
+        let user = try call.caller.requiredUser()
+        guard query.part.start <= RecordQuery.maximumOffset else {
+            throw .invalidArgument("At most \(RecordQuery.maximumOffset) users can be skipped.", "page")
+        }
         // The query counts edges joined with profiles, up to 101,000.
-        try await turn?.move(to: .join)
-        let access = try recordAccess(to: .everyone, for: .reading, by: caller)
-        let found = try await store.relations.users(of: user, query, readableBy: access)
-        let profiles = try await profiles(of: found.users.map(\.id), by: caller)
+        try await call.turn?.move(to: .join)
+        let access = try recordAccess(to: .everyone, for: .reading, by: call.caller)
+        let found = try await store.relations.users(of: user, query, isPending: isPending, readableBy: access)
+        let profiles = try await profiles(of: found.users.map(\.id), by: call.caller)
         // A user hidden between the two statements is left out.
         let users = found.users.compactMap { other in
             profiles[other.id].map { RelationOutcome.related(other.id, profile: $0, isMutual: other.isMutual) }
@@ -124,13 +105,6 @@ extension ActionService {
             if case .record(let profile) = outcome { profiles[named.user] = profile }
         }
         return profiles
-    }
-
-    private func withoutNUL(_ users: [UserID]) throws(SkyrowError) -> [UserID] {
-        guard users.allSatisfy({ !$0.rawValue.hasNUL }) else {
-            throw .invalidArgument("A user id cannot contain NUL.", "targets")
-        }
-        return users
     }
 }
 

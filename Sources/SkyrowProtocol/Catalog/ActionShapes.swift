@@ -30,7 +30,7 @@ extension ActionCatalog {
             .object([JSONMember("record_types", .object([], others: fieldList), isRequired: true)])
         case .index: index
         case .role: Codec.roleForm.shape
-        case .relatedUser: relatedUserShape
+        case .relatedUser: Codec.relatedUserShape
         case .status:
             .object([JSONMember("status", .oneOfStrings(["OK"]), isRequired: true)])
         }

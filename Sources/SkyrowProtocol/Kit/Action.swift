@@ -21,6 +21,8 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
     /// The parameters in the envelope of Skygear v1.
     private let v1: Form<Parameters>
     package let result: Codec<Result>
+    /// Writes a result in the envelope of Skygear v1, with the members beside it.
+    private let writeV1Result: @Sendable (Result, JSONWriter) -> Void
     /// Whether a call with these parameters takes step-up, whatever `description.stepUp` is.
     package let takesStepUp: @Sendable (Parameters) -> Bool
 
@@ -33,6 +35,7 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
     ///   - effect: what a second call does.
     ///   - errors: the codes of errors in the result, besides those of `ActionCatalog.commonErrors`.
     ///   - v1: the parameters in the envelope of Skygear v1, if they are read differently there.
+    ///   - v1Result: writes a result in that envelope with the members beside it, if it is another one there.
     package init(
         _ name: ActionName,
         _ summary: String,
@@ -45,12 +48,14 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
         errors: [ErrorCode],
         _ parameters: Form<Parameters>,
         v1: Form<Parameters>? = nil,
-        result: Codec<Result>
+        result: Codec<Result>,
+        v1Result: (@Sendable (Result, JSONWriter) -> Void)? = nil
     ) {
         self.parameters = parameters
         self.v1 = v1 ?? parameters
         self.takesStepUp = takesStepUp
         self.result = result
+        writeV1Result = v1Result ?? result.write
         description = ActionDescription(
             name,
             summary,
@@ -73,6 +78,14 @@ extension Action {
     package func read(_ json: JSONView, rules: ReadingRules) throws(SkyrowError) -> Parameters {
         try rules == .v1 ? v1.read(json) : parameters.read(json)
     }
+
+    /// What writes a result into a response.
+    package func writer(of value: Result) -> ResultWriter {
+        ResultWriter(
+            { [write = result.write] in write(value, $0) },
+            v1: { [writeV1Result] in writeV1Result(value, $0) }
+        )
+    }
 }
 
 /// The actions that are described once, by name.
@@ -91,8 +104,12 @@ package enum ActionEffect: Hashable, Sendable {
 /// A result with its codec, which any response can be written from.
 package struct ResultWriter: Sendable {
     package let write: @Sendable (JSONWriter) -> Void
+    /// Writes the result in the envelope of Skygear v1, with the members beside it.
+    package let writeV1: @Sendable (JSONWriter) -> Void
 
-    package init(_ write: @escaping @Sendable (JSONWriter) -> Void) {
+    /// - Parameter v1: writes the result in the envelope of Skygear v1; nil where it is the same.
+    package init(_ write: @escaping @Sendable (JSONWriter) -> Void, v1: (@Sendable (JSONWriter) -> Void)? = nil) {
         self.write = write
+        writeV1 = v1 ?? write
     }
 }

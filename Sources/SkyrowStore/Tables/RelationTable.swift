@@ -1,5 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
+package import SkyrowProtocol
 
 /// The relations of users: friends, followers, and blocked users.
 ///
@@ -151,16 +152,19 @@ package struct RelationTable: Sendable {
     }
 
     /// Returns the users of a relation whose profiles are readable, in the order of their ids, and their number, up to 101,000.
+    ///
+    /// - Parameter isPending: whether to leave out mutual relations.
     package func users(
         of user: UserID,
         _ query: RelationQuery,
+        isPending: Bool = false,
         readableBy access: RecordAccess
     ) async throws(SkyrowError) -> (users: [(id: UserID, isMutual: Bool)], count: Int) {
         try await store.reporting {
             let (mine, others): (SQL, SQL) =
                 query.direction == .inward ? ("other_id", "user_id") : ("user_id", "other_id")
             let isMutual: SQL =
-                query.direction == .mutual ? " AND edge.mutual" : query.isPending ? " AND NOT edge.mutual" : ""
+                query.direction == .mutual ? " AND edge.mutual" : isPending ? " AND NOT edge.mutual" : ""
             let rules = try await store.table(of: .user)?.rules ?? .none
             let edges: SQL = """
                 FROM \(schema.internal)._relation AS edge JOIN \(schema)."user" AS r ON r._id = edge.\(others)
@@ -175,7 +179,7 @@ package struct RelationTable: Sendable {
                 FROM (SELECT count(*) AS number FROM (SELECT \(edges) LIMIT \(bound)) AS related) AS counted
                 LEFT JOIN (
                     SELECT edge.\(others) AS id, edge.mutual \(edges)
-                    ORDER BY edge.\(others) LIMIT \(Int64(query.limit)) OFFSET \(Int64(query.offset))
+                    ORDER BY edge.\(others) LIMIT \(Int64(query.part.limit)) OFFSET \(Int64(query.part.start))
                 ) AS part ON true
                 ORDER BY part.id
                 """

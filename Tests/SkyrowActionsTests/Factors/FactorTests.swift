@@ -33,9 +33,9 @@ import Testing
     private func guarded(_ fixture: ServiceFixture, _ name: String = "ann") async throws -> Guarded {
         let service = fixture.service
         let (result, caller) = try await service.signUp(name)
-        let totp = try totp(try await service.enrolTOTP(by: caller))
+        let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
         // One of before, so that later codes count.
-        let codes = try await service.confirmTOTP(totp.code(at: try await step(fixture) - 1), by: caller)
+        let codes = try await service.run(Actions.authTOTPConfirm, totp.code(at: try await step(fixture) - 1), by: caller)
         return Guarded(
             user: result.userID,
             caller: caller,
@@ -60,7 +60,7 @@ import Testing
     private func logIn(_ service: ActionService, _ handle: String, _ code: String) async throws(SkyrowError)
         -> AuthResult
     {
-        try await service.logIn(FactorLogInRequest(handle: handle, code: code))
+        try await service.run(Actions.authLogInFactor, FactorLogIn(handle: handle, code: code), by: .anonymous)
     }
 
     @Test func theWordOfAProviderIsAFirstProof() async throws {
@@ -68,8 +68,12 @@ import Testing
             let service = providers.service
             let first = try await providers.logIn("ann")
             let (caller, _) = try await providers.caller(first)
-            let totp = try totp(try await service.enrolTOTP(by: caller))
-            let codes = try await service.confirmTOTP(totp.code(at: try await step(providers.fixture) - 1), by: caller)
+            let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
+            let codes = try await service.run(
+                Actions.authTOTPConfirm,
+                totp.code(at: try await step(providers.fixture) - 1),
+                by: caller
+            )
             let error = try await expectError(.secondFactorRequired) { try await providers.logIn("ann") }
             #expect(try await providers.fixture.psql("SELECT count(*) FROM _session") == "1")
             guard case .string(let handle)? = error?.info["handle"] else {
@@ -117,7 +121,7 @@ import Testing
             _ = try await logIn(service, second, typed)
             let third = try await handle(service)
             try await expectError(.invalidCredentials) { try await logIn(service, third, typed) }
-            let factors = try await service.factors(by: ann.caller)
+            let factors = try await service.run(Actions.authFactorList, (), by: ann.caller)
             #expect(factors.map(\.kind) == [.totp, .recovery] && factors.map(\.left) == [nil, 9])
             await service.storeAudit()
             let events = try await fixture.psql(
@@ -208,34 +212,36 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (_, caller) = try await service.signUp("ann")
-            try await expectError(.resourceNotFound) { try await service.confirmTOTP("000000", by: caller) }
-            let first = try totp(try await service.enrolTOTP(by: caller))
-            #expect(try await service.factors(by: caller).isEmpty)
+            try await expectError(.resourceNotFound) { try await service.run(Actions.authTOTPConfirm, "000000", by: caller) }
+            let first = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
+            #expect(try await service.run(Actions.authFactorList, (), by: caller).isEmpty)
             _ = try await service.logIn(LogInRequest(authData: ["username": "ann"], password: "secret"))
             for code in ["", "no code", "000 0000"] {
-                try await expectError(.invalidCredentials) { try await service.confirmTOTP(code, by: caller) }
+                try await expectError(.invalidCredentials) { try await service.run(Actions.authTOTPConfirm, code, by: caller) }
             }
             // A later one takes the place of one that waits.
-            let second = try totp(try await service.enrolTOTP(by: caller))
+            let second = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
             let now = try await step(fixture)
             try await expectError(.invalidCredentials) {
-                try await service.confirmTOTP(first.code(at: now), by: caller)
+                try await service.run(Actions.authTOTPConfirm, first.code(at: now), by: caller)
             }
-            let codes = try await service.confirmTOTP(second.code(at: now), by: caller)
-            try await expectError(.resourceNotFound) { try await service.confirmTOTP(second.code(at: now), by: caller) }
+            let codes = try await service.run(Actions.authTOTPConfirm, second.code(at: now), by: caller)
+            try await expectError(.resourceNotFound) {
+                try await service.run(Actions.authTOTPConfirm, second.code(at: now), by: caller)
+            }
             _ = try await handle(service)
             // One that waits leaves the one that counts, and replaces it with its recovery codes.
-            let third = try totp(try await service.enrolTOTP(by: caller))
+            let third = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
             _ = try await logIn(service, try await handle(service), second.code(at: try await step(fixture) + 1))
-            _ = try await service.confirmTOTP(third.code(at: try await step(fixture)), by: caller)
+            _ = try await service.run(Actions.authTOTPConfirm, third.code(at: try await step(fixture)), by: caller)
             let next = try await handle(service)
             for code in [second.code(at: try await step(fixture) + 1), codes[0]] {
                 try await expectError(.invalidCredentials) { try await logIn(service, next, code) }
             }
             // It waits for an hour.
-            _ = try await service.enrolTOTP(by: caller)
+            _ = try await service.run(Actions.authTOTPEnrol, (), by: caller)
             try await fixture.psql("UPDATE _factor SET pending_at = now() - interval '61 min'")
-            try await expectError(.resourceNotFound) { try await service.confirmTOTP("000000", by: caller) }
+            try await expectError(.resourceNotFound) { try await service.run(Actions.authTOTPConfirm, "000000", by: caller) }
         }
     }
 
@@ -243,23 +249,25 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (_, caller) = try await service.signUp("ann")
-            let first = try totp(try await service.enrolTOTP(by: caller))
+            let first = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
             let now = try await step(fixture)
             let wrong = (0...9).map { String(repeating: "\($0)", count: 6) }
                 .filter { code in !(now - 2...now + 60).contains { first.code(at: $0) == code } }
             for code in wrong.prefix(5) {
-                try await expectError(.invalidCredentials) { try await service.confirmTOTP(code, by: caller) }
+                try await expectError(.invalidCredentials) { try await service.run(Actions.authTOTPConfirm, code, by: caller) }
             }
             try await expectError(.resourceNotFound) {
-                try await service.confirmTOTP(first.code(at: try await step(fixture)), by: caller)
+                try await service.run(Actions.authTOTPConfirm, first.code(at: try await step(fixture)), by: caller)
             }
             #expect(try await fixture.psql("SELECT second_factor FROM _user") == "f")
             // Another secret has tries of its own, of which the last one counts.
-            let second = try totp(try await service.enrolTOTP(by: caller))
+            let second = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
             for _ in 0..<4 {
-                try await expectError(.invalidCredentials) { try await service.confirmTOTP("no code", by: caller) }
+                try await expectError(.invalidCredentials) {
+                    try await service.run(Actions.authTOTPConfirm, "no code", by: caller)
+                }
             }
-            _ = try await service.confirmTOTP(second.code(at: try await step(fixture)), by: caller)
+            _ = try await service.run(Actions.authTOTPConfirm, second.code(at: try await step(fixture)), by: caller)
         }
     }
 
@@ -268,12 +276,12 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (_, caller) = try await service.signUp("ann")
-            _ = try await service.enrolTOTP(by: caller)
+            _ = try await service.run(Actions.authTOTPEnrol, (), by: caller)
             let compared = await withTaskGroup(of: Bool.self) { group in
                 for _ in 0..<40 {
                     group.addTask {
                         do throws(SkyrowError) {
-                            _ = try await service.confirmTOTP("no code", by: caller)
+                            _ = try await service.run(Actions.authTOTPConfirm, "no code", by: caller)
                             return true
                         } catch {
                             return error.code == .invalidCredentials
@@ -292,12 +300,14 @@ import Testing
             let service = fixture.service
             let (result, caller) = try await service.signUp("ann")
             let own = Credentials.token(result.accessToken)
-            let totp = try totp(try await service.enrolTOTP(by: caller, with: own))
+            let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller, with: own))
             try await fixture.psql("UPDATE _user SET epoch = epoch + 1")
             try await expectError(.resourceNotFound) {
-                try await service.confirmTOTP(totp.code(at: try await step(fixture)), by: caller, with: own)
+                try await service.run(Actions.authTOTPConfirm, totp.code(at: try await step(fixture)), by: caller, with: own)
             }
-            try await expectError(.accessTokenNotAccepted) { try await service.enrolTOTP(by: caller, with: own) }
+            try await expectError(.accessTokenNotAccepted) {
+                try await service.run(Actions.authTOTPEnrol, (), by: caller, with: own)
+            }
             #expect(try await fixture.psql("SELECT second_factor FROM _user") == "f")
         }
     }
@@ -309,8 +319,8 @@ import Testing
                 let ann = try await guarded(fixture, ending)
                 _ = try await handle(service, ending)
                 switch ending {
-                case "own": try await service.removeTOTP(by: ann.caller)
-                case "master": try await service.removeTOTP(by: Caller(kind: .master(actingAs: ann.user)))
+                case "own": try await service.run(Actions.authTOTPRemove, (), by: ann.caller)
+                case "master": try await service.run(Actions.authTOTPRemove, (), by: Caller(kind: .master(actingAs: ann.user)))
                 case "psql": try await fixture.psql("DELETE FROM _factor WHERE user_id = '\(ann.user)'")
                 default: try await fixture.psql("TRUNCATE _factor")
                 }
@@ -318,8 +328,8 @@ import Testing
                     LogInRequest(authData: ["username": ending], password: "secret")
                 )
                 #expect(result.level == 1)
-                #expect(try await service.factors(by: ann.caller).isEmpty)
-                try await expectError(.resourceNotFound) { try await service.removeTOTP(by: ann.caller) }
+                #expect(try await service.run(Actions.authFactorList, (), by: ann.caller).isEmpty)
+                try await expectError(.resourceNotFound) { try await service.run(Actions.authTOTPRemove, (), by: ann.caller) }
             }
             let events = try await fixture.psql(
                 "SELECT left(actor, 5) FROM _audit WHERE event = 'factor.remove' ORDER BY id"
@@ -334,8 +344,8 @@ import Testing
             let users = service.store.users
             let (result, caller) = try await service.signUp("ann")
             let read = try #require(try await users.credentials(of: result.userID))
-            let totp = try totp(try await service.enrolTOTP(by: caller))
-            _ = try await service.confirmTOTP(totp.code(at: try await step(fixture)), by: caller)
+            let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
+            _ = try await service.run(Actions.authTOTPConfirm, totp.code(at: try await step(fixture)), by: caller)
             let session = NewSession(tokenHash: TokenHash(of: "late").bytes, expiresAt: nil)
             #expect(try await users.logIn(read, session: session) == nil)
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
@@ -357,8 +367,8 @@ import Testing
             let before = try await mailing.signUp("ann")
             try await mailing.fixture.psql("UPDATE _user SET verified_email = 'ann@example.org'")
             let caller = try await service.authenticate(.token(before.accessToken), for: .user)
-            let totp = try totp(try await service.enrolTOTP(by: caller))
-            _ = try await service.confirmTOTP(totp.code(at: try await step(mailing.fixture) - 1), by: caller)
+            let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
+            _ = try await service.run(Actions.authTOTPConfirm, totp.code(at: try await step(mailing.fixture) - 1), by: caller)
             _ = try await service.requestReset(CodeRequest(email: "ann@example.org"))
             let code = try await mailing.lastMail().linkCode
             let error = try await expectError(.secondFactorRequired) {
@@ -416,7 +426,12 @@ import Testing
             func attempt(_ code: String, from client: ClientKey) async throws -> ErrorCode? {
                 let handle = try await handle(service)
                 do throws(SkyrowError) {
-                    _ = try await service.logIn(FactorLogInRequest(handle: handle, code: code), from: client)
+                    _ = try await service.run(
+                        Actions.authLogInFactor,
+                        FactorLogIn(handle: handle, code: code),
+                        by: .anonymous,
+                        from: client
+                    )
                     return nil
                 } catch {
                     return error.code

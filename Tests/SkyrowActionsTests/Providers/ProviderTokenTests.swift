@@ -1,6 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -114,7 +115,7 @@ import Testing
                 users.append(try await flows.service.signUpOAuth(request))
             }
             let caller = try await flows.service.authenticate(flows.credentials(of: users[0]), for: .user)
-            _ = try await flows.service.enrolTOTP(by: caller)
+            _ = try await flows.service.run(Actions.authTOTPEnrol, (), by: caller)
             #expect(try await keys(flows, "_identity", "token_sealed") == "_1|5")
             let old = try key("k1", 1)
             let new = try key("k2", 2)

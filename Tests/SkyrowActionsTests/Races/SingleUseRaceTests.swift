@@ -187,10 +187,10 @@ import Testing
 
     private func factor(_ kind: Factor, _ name: String, _ racing: RacingServices) async throws -> Race {
         let (_, caller, own) = try await racing.signUp(name)
-        let enrolment = try await racing[0].enrolTOTP(by: caller)
+        let enrolment = try await racing[0].run(Actions.authTOTPEnrol, (), by: caller)
         let totp = TOTP(secret: try #require(Base32.decode(enrolment.secret)))
         let now = try await racing.number("SELECT floor(extract(epoch FROM clock_timestamp()) / 30)::bigint")
-        let recovery = try await racing[0].confirmTOTP(totp.code(at: now - 1), by: caller)
+        let recovery = try await racing[0].run(Actions.authTOTPConfirm, totp.code(at: now - 1), by: caller)
         var handles: [String] = []
         for task in 0..<Race.tasks { handles.append(try await handle(name, racing[task])) }
         let waiting = handles
@@ -200,7 +200,11 @@ import Testing
             let code = kind == .step ? totp.code(at: now) : recovery[0]
             return Race(refusals: [.invalidCredentials]) { task, service in
                 if task.isMultiple(of: 2) {
-                    _ = try await service.logIn(FactorLogInRequest(handle: waiting[task], code: code))
+                    _ = try await service.run(
+                        Actions.authLogInFactor,
+                        FactorLogIn(handle: waiting[task], code: code),
+                        by: .anonymous
+                    )
                 } else {
                     _ = try await service.run(Actions.authStepUp, .code(code), by: caller, with: own)
                 }
@@ -209,7 +213,11 @@ import Testing
             // Codes that would each count.
             let codes = [totp.code(at: now), totp.code(at: now + 1)] + recovery
             return Race(of: 5, refusals: [.invalidToken, .invalidCredentials]) { task, service in
-                _ = try await service.logIn(FactorLogInRequest(handle: waiting[0], code: codes[task]))
+                _ = try await service.run(
+                    Actions.authLogInFactor,
+                    FactorLogIn(handle: waiting[0], code: codes[task]),
+                    by: .anonymous
+                )
             }
         }
     }

@@ -25,14 +25,11 @@ import Testing
             let service = fixture.service
             let ann = try await service.signUp("ann").caller
             let reads: [(String, QueryExplanation.CostClass, Read)] = [
-                ("query", .join, { _ = try await $0.relations(RelationQuery(.follow, .inward), by: $1, turn: $2) }),
                 (
-                    "requests", .join,
-                    {
-                        let query = RelationQuery(.friend, .inward, isPending: true)
-                        _ = try await $0.relationRequests(query, by: $1, turn: $2)
-                    }
+                    "query", .join,
+                    { _ = try await $0.run(Actions.relationQuery, RelationQuery(.follow, .inward), by: $1, turn: $2) }
                 ),
+                ("requests", .join, { _ = try await $0.run(Actions.relationRequests, RelationPart(), by: $1, turn: $2) }),
                 ("roles", .scan, { _ = try await $0.run(Actions.roleList, PageRequest(), by: $1, turn: $2) }),
             ]
             for (name, costClass, read) in reads {
@@ -75,14 +72,17 @@ import Testing
                 ANALYZE "user"; ANALYZE _relation
                 """
             )
-            var query = RelationQuery(.follow, .inward, limit: PageRequest.maximumLimit)
-            query.offset = RecordQuery.maximumOffset
-            let last = try await fixture.service.relations(query, by: ann)
+            func page(_ direction: RelationDirection, _ part: RelationPart) async throws -> RelationPage {
+                let query = RelationQuery(.follow, direction, part)
+                return try await fixture.service.run(Actions.relationQuery, query, by: ann)
+            }
+            let end = RelationPart(limit: PageRequest.maximumLimit, offset: RecordQuery.maximumOffset)
+            let last = try await page(.inward, end)
             #expect(last.count == 101_000 && last.users.count == 1000)
             // A part behind all of them is empty, and the count is what it is.
-            let none = try await fixture.service.relations(RelationQuery(.follow, .outward, offset: 5), by: ann)
+            let none = try await page(.outward, RelationPart(offset: 5))
             #expect(none.count == 0 && none.users.isEmpty)
-            let nothing = try await fixture.service.relations(RelationQuery(.follow, .inward, limit: 0), by: ann)
+            let nothing = try await page(.inward, RelationPart(limit: 0))
             #expect(nothing.count == 101_000 && nothing.users.isEmpty)
         }
     }

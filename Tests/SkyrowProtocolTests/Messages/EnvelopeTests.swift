@@ -118,6 +118,29 @@ import Testing
         )
     }
 
+    @Test func theInfoStandsBesideTheUsersOfARelation() {
+        let page = RelationPage(
+            users: [
+                .related("u1", profile: EnvelopeTests.note, isMutual: true), .related("u2", profile: nil, isMutual: false),
+                .done("u3"), .failure("u4", SkyrowError(.resourceNotFound, "No.")),
+            ],
+            count: 7
+        )
+        let users =
+            #"[{"id":"u1","type":"user","data":\#(EnvelopeTests.noteJSON),"mutual":true},"#
+            + #"{"id":"u2","type":"user","mutual":false},{"id":"u3"},"#
+            + #"{"id":"u4","type":"error","data":{"name":"ResourceNotFound","code":110,"message":"No."}}]"#
+        let info = #""info":{"count":7}"#
+        for writer in [Actions.relationQuery.writer(of: page), Actions.relationRequests.writer(of: page)] {
+            let action = ActionResult.value(writer)
+            #expect(writtenJSON { $0.response(action, in: .v1) } == "{\"result\":\(users),\(info)}")
+            #expect(
+                writtenJSON { $0.response(action, in: .rpc(RPCID(7))) }
+                    == "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"users\":\(users),\(info)}}"
+            )
+        }
+    }
+
     @Test func theInfoStandsBesideTheRecords() {
         var counted = QueryResult(records: [EnvelopeTests.note], count: 12)
         let records = "[\(EnvelopeTests.noteJSON)]"

@@ -1,0 +1,87 @@
+public import SkyrowModel
+
+/// What `auth:login:factor` completes a log-in with.
+package struct FactorLogIn: Hashable, Sendable {
+    /// What error 137 had in `info.handle`.
+    package var handle: String
+    package var code: String
+
+    package init(handle: String, code: String) {
+        self.handle = handle
+        self.code = code
+    }
+
+    fileprivate static func code<Root>(_ path: any Swift.KeyPath<Root, String> & Sendable) -> Member<Root, String> {
+        // An empty code is refused as a wrong one.
+        Member("code", path, .string(0...255), "Six digits, or a recovery code where one counts.")
+    }
+}
+
+extension Actions {
+    /// Goes on with a log-in that takes a second factor.
+    package static let authLogInFactor = Action<FactorLogIn, AuthResult>(
+        .authLogInFactor,
+        "Goes on with a log-in that takes a second factor, and returns a new access token.",
+        requires: .key,
+        cost: .password,
+        effect: .once,
+        errors: [.invalidCredentials, .invalidToken],
+        Form(
+            FactorLogIn.init(handle:code:),
+            Member("handle", \.handle, .string(0...255), "What error 137 has in info.handle."),
+            FactorLogIn.code(\.code)
+        ),
+        result: .authResult
+    )
+
+    /// Makes a secret for time-based codes, which takes effect with `authTOTPConfirm`.
+    public static let authTOTPEnrol = Action<Void, TOTPEnrolment>(
+        .authTOTPEnrol,
+        "Makes a secret for codes by time; it takes effect with auth:totp:confirm.",
+        requires: .user,
+        stepUp: .always,
+        cost: .write,
+        effect: .once,
+        errors: [.userDisabled],
+        .none,
+        result: .totpEnrolment
+    )
+
+    /// Puts the secret of a code into effect, and returns recovery codes, which are shown once.
+    public static let authTOTPConfirm = Action<String, [String]>(
+        .authTOTPConfirm,
+        "Puts the secret into effect whose code comes, and returns ten recovery codes, which are shown once.",
+        requires: .user,
+        stepUp: .always,
+        cost: .write,
+        effect: .once,
+        errors: [.invalidCredentials, .resourceNotFound, .userDisabled],
+        Form({ $0 }, FactorLogIn.code(\.self)),
+        result: .object(Form({ $0 }, Member("recovery_codes", \.self, .list(of: .string))))
+    )
+
+    /// Removes the second factor with its recovery codes.
+    public static let authTOTPRemove = Action<Void, Void>(
+        .authTOTPRemove,
+        "Removes the second factor with its recovery codes.",
+        requires: .user,
+        stepUp: .always,
+        cost: .write,
+        effect: .once,
+        errors: [.resourceNotFound, .userDisabled],
+        .none,
+        result: .status
+    )
+
+    /// The second factors of the user.
+    public static let authFactorList = Action<Void, [AccountFactor]>(
+        .authFactorList,
+        "Returns the second factors of the user.",
+        requires: .user,
+        cost: .read,
+        effect: .reads,
+        errors: [.userDisabled],
+        .none,
+        result: .list(of: .accountFactor)
+    )
+}

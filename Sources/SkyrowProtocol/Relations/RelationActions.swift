@@ -1,0 +1,199 @@
+package import SkyrowModel
+
+/// The users whom `relation:add` adds to a relation of the caller, and `relation:remove` takes out of it.
+package struct RelationChange: Hashable, Sendable {
+    package static let maximumTargets = 1000
+
+    package var relation: UserRelation
+    package var targets: [UserID]
+
+    package init(_ relation: UserRelation, _ targets: [UserID]) {
+        self.relation = relation
+        self.targets = targets
+    }
+
+    fileprivate static let form = Form(
+        { RelationChange($0, $1) },
+        relation(\.relation),
+        targets(\.targets)
+    )
+
+    fileprivate static func relation<Root>(
+        _ path: any Swift.KeyPath<Root, UserRelation> & Sendable
+    ) -> Member<Root, UserRelation> {
+        Member("name", path, .userRelation, "The relation, `friend` or `follow`.")
+    }
+
+    fileprivate static func targets<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<Root, [UserID]> {
+        Member(
+            "targets",
+            path,
+            .list(of: .userID, atMost: maximumTargets),
+            "The ids of at most \(maximumTargets) users."
+        )
+    }
+}
+
+/// The users whom `relation:block` keeps away.
+package struct RelationBlock: Hashable, Sendable {
+    package var targets: [UserID]
+    /// Whether to block the users, or to unblock them.
+    package var isBlocked: Bool
+
+    package init(_ targets: [UserID], isBlocked: Bool = true) {
+        self.targets = targets
+        self.isBlocked = isBlocked
+    }
+}
+
+/// Which part of the users of a relation is returned, in the order of their ids.
+package struct RelationPart: Hashable, Sendable {
+    package var limit: Int
+    /// The number of users to skip; nil: those before `page`.
+    package var offset: Int?
+    /// From 1, which nil stands for.
+    package var page: Int?
+
+    package init(limit: Int = PageRequest.defaultLimit, offset: Int? = nil, page: Int? = nil) {
+        self.limit = limit
+        self.offset = offset
+        self.page = page
+    }
+
+    /// The number of users before the part.
+    package var start: Int { offset ?? ((page ?? 1) - 1) * limit }
+
+    fileprivate static func limit<Root>(_ path: any Swift.KeyPath<Root, Int> & Sendable) -> Member<Root, Int> {
+        Member(
+            "limit",
+            path,
+            .integer(0...PageRequest.maximumLimit),
+            "How many users at most, \(PageRequest.defaultLimit) unless it is said.",
+            absent: PageRequest.defaultLimit
+        )
+    }
+
+    fileprivate static func offset<Root>(_ path: any Swift.KeyPath<Root, Int?> & Sendable) -> Member<Root, Int?> {
+        Member(optional: "offset", path, .integer(0...RecordQuery.maximumOffset), "How many are passed over.")
+    }
+
+    fileprivate static func page<Root>(_ path: any Swift.KeyPath<Root, Int?> & Sendable) -> Member<Root, Int?> {
+        Member(
+            optional: "page",
+            path,
+            .integer(1...RecordQuery.maximumOffset + 1),
+            "Which part, from 1; in the place of an offset."
+        )
+    }
+}
+
+/// The users that `relation:query` returns.
+package struct RelationQuery: Hashable, Sendable {
+    package var relation: UserRelation
+    package var direction: RelationDirection
+    package var part: RelationPart
+
+    package init(_ relation: UserRelation, _ direction: RelationDirection = .mutual, _ part: RelationPart = RelationPart()) {
+        self.relation = relation
+        self.direction = direction
+        self.part = part
+    }
+
+    fileprivate static let direction = Member<RelationQuery, RelationDirection>(
+        "direction",
+        \.direction,
+        .relationDirection,
+        "Whose doing it is; mutual unless it is said.",
+        absent: .mutual
+    )
+}
+
+extension Actions {
+    /// Adds users as friends of the caller, or has the caller follow them; one outcome for each user.
+    package static let relationAdd = Action<RelationChange, [RelationOutcome]>(
+        .relationAdd,
+        "Adds users as friends of the caller, or has the caller follow them.",
+        requires: .user,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .resourceNotFound, .notSupported, .userDisabled],
+        RelationChange.form,
+        result: .relatedUsers
+    )
+
+    /// Takes users from the friends of the caller, or from those whom the caller follows; one outcome for each user.
+    package static let relationRemove = Action<RelationChange, [RelationOutcome]>(
+        .relationRemove,
+        "Takes users from the friends of the caller, or from those whom the caller follows.",
+        requires: .user,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.notSupported, .userDisabled],
+        RelationChange.form,
+        result: .relatedUsers
+    )
+
+    /// A part of the users of a relation of the caller.
+    package static let relationQuery = Action<RelationQuery, RelationPage>(
+        .relationQuery,
+        "Returns users to whom the caller has a relation, as far as the caller may read their profiles.",
+        requires: .user,
+        cost: .read,
+        effect: .reads,
+        narrowing: .limit,
+        errors: [.notSupported, .userDisabled],
+        Form(
+            { RelationQuery($0, $1, RelationPart(limit: $2, offset: $3, page: $4)) },
+            RelationChange.relation(\.relation),
+            RelationQuery.direction,
+            RelationPart.limit(\.part.limit),
+            RelationPart.offset(\.part.offset),
+            RelationPart.page(\.part.page)
+        ),
+        // Skygear's action has no `page`, and its JavaScript SDK always sends one.
+        v1: Form(
+            { RelationQuery($0, $1, RelationPart(limit: $2, offset: $3)) },
+            RelationChange.relation(\.relation),
+            RelationQuery.direction,
+            RelationPart.limit(\.part.limit),
+            RelationPart.offset(\.part.offset)
+        ),
+        result: .relationPage,
+        v1Result: { $1.v1RelationPage($0) }
+    )
+
+    /// A part of the users who have added the caller as a friend, and whom the caller has not added.
+    package static let relationRequests = Action<RelationPart, RelationPage>(
+        .relationRequests,
+        "Returns the users who have added the caller as a friend, and whom the caller has not added.",
+        requires: .user,
+        cost: .read,
+        effect: .reads,
+        narrowing: .limit,
+        errors: [.userDisabled],
+        Form(
+            RelationPart.init(limit:offset:page:),
+            RelationPart.limit(\.limit),
+            RelationPart.offset(\.offset),
+            RelationPart.page(\.page)
+        ),
+        result: .relationPage,
+        v1Result: { $1.v1RelationPage($0) }
+    )
+
+    /// Keeps users from adding the caller, or lets them again; one outcome for each user.
+    package static let relationBlock = Action<RelationBlock, [RelationOutcome]>(
+        .relationBlock,
+        "Keeps users from adding the caller and ends every relation with them, or lets them again.",
+        requires: .user,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.resourceNotFound, .userDisabled],
+        Form(
+            { RelationBlock($0, isBlocked: $1) },
+            RelationChange.targets(\.targets),
+            Member("blocked", \.isBlocked, .boolean, "False to let them again.", absent: true)
+        ),
+        result: .relatedUsers
+    )
+}
