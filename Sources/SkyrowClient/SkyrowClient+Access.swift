@@ -33,11 +33,7 @@ extension SkyrowClient {
 
     /// Sets the access list of the user's new public records that are saved without one; nil for the default of their type.
     public func setDefaultAccess(_ access: AccessList?) async throws(ClientError) {
-        let request = DefaultAccessRequest(access: access)
-        try await call(.authDefaultAccessSet, repeatability: .safe) {
-            $0.defaultAccess(request)
-        } read: { _ throws(SkyrowError) in
-        }
+        _ = try await call(Actions.authDefaultAccessSet, access)
     }
 
     /// Transfers public records to another owner; returns the outcome of each, in the order of the ids.

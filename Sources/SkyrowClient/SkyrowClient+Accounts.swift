@@ -143,22 +143,15 @@ extension SkyrowClient {
         message: String? = nil,
         until expiry: Timestamp? = nil
     ) async throws(ClientError) {
-        try await setDisabled(
-            SetDisabledRequest(userID: userID, isDisabled: true, message: message, expiry: expiry)
+        try await call(
+            Actions.authDisableSet,
+            DisabledState(userID: userID, isDisabled: true, message: message, expiry: expiry)
         )
     }
 
     /// Enables a disabled account, as an administrator.
     public func enableAccount(_ userID: UserID) async throws(ClientError) {
-        try await setDisabled(SetDisabledRequest(userID: userID, isDisabled: false))
-    }
-
-    private func setDisabled(_ request: SetDisabledRequest) async throws(ClientError) {
-        // Disabling an account twice has the effect of doing it once.
-        try await call(.authDisableSet, repeatability: .safe) {
-            $0.setDisabledParameters(request)
-        } read: { _ throws(SkyrowError) in
-        }
+        try await call(Actions.authDisableSet, DisabledState(userID: userID, isDisabled: false))
     }
 
     /// Returns the account of the logged-in user; the session keeps its access token.
@@ -172,6 +165,14 @@ extension SkyrowClient {
         _ parameters: Parameters
     ) async throws(ClientError) -> Account {
         try await logIn(action.name, parameters: action.writer(of: parameters))
+    }
+
+    /// Calls an action that returns an account with an access token, and stores the token.
+    func logIn<Parameters>(
+        _ action: Action<Parameters, AuthResult>,
+        _ parameters: Parameters
+    ) async throws(ClientError) -> Account {
+        try await logIn(action.name, parameters: writer(of: action, parameters))
     }
 
     /// Calls an action that returns an account with an access token, and stores the token.

@@ -1,18 +1,8 @@
-import SkyrowJSON
 import SkyrowModel
-import SkyrowProtocol
+public import SkyrowProtocol
 
 /// The handle of a requested code, which is sent with the digits that the user reads in the mail.
-public struct CodeHandle: Hashable, Sendable {
-    public var handle: String
-    /// When the digits expire.
-    public var expiresAt: Timestamp
-
-    public init(handle: String, expiresAt: Timestamp) {
-        self.handle = handle
-        self.expiresAt = expiresAt
-    }
-}
+public typealias CodeHandle = CodeTicket
 
 extension SkyrowClient {
     /// Sends a mail with a code that sets a new password; the result does not reveal whether an account has the address.
@@ -30,7 +20,7 @@ extension SkyrowClient {
         of email: String,
         language: String? = nil
     ) async throws(ClientError) -> CodeHandle {
-        try await requestCode(.authResetRequest, CodeRequest(email: email, language: language))
+        try await call(Actions.authResetRequest, CodeRequest(email: email, language: language))
     }
 
     /// Sets a new password with a code, ends every session of the account, and logs in.
@@ -46,7 +36,7 @@ extension SkyrowClient {
         handle: CodeHandle? = nil
     ) async throws(ClientError) -> Account {
         let confirmation = CodeConfirmation(code: code, handle: handle?.handle)
-        return try await logIn(.authResetConfirm) { $0.codeConfirmationParameters(confirmation, password: password) }
+        return try await logIn(Actions.authResetConfirm, ResetConfirmation(code: confirmation, password: password))
     }
 
     /// Sends a mail with a code that verifies an address; the result does not reveal whether an account has it.
@@ -58,7 +48,7 @@ extension SkyrowClient {
         of email: String? = nil,
         language: String? = nil
     ) async throws(ClientError) -> CodeHandle {
-        try await requestCode(.authVerifyRequest, CodeRequest(email: email, language: language))
+        try await call(Actions.authVerifyRequest, VerificationRequest(email: email, language: language))
     }
 
     /// Verifies an address with a code.
@@ -67,12 +57,7 @@ extension SkyrowClient {
     ///   - code: the code of a link, or the digits of a mail.
     ///   - handle: the result of the request for the code; required with digits.
     public func verifyAddress(code: String, handle: CodeHandle? = nil) async throws(ClientError) {
-        let confirmation = CodeConfirmation(code: code, handle: handle?.handle)
-        // A code is valid once, so a repeated call would fail although the first one succeeded.
-        try await call(.authVerifyConfirm) {
-            $0.codeConfirmationParameters(confirmation)
-        } read: { _ throws(SkyrowError) in
-        }
+        try await call(Actions.authVerifyConfirm, CodeConfirmation(code: code, handle: handle?.handle))
     }
 
     /// Mails digits to a new address of the account; the result does not reveal whether another account has the address.
@@ -94,8 +79,7 @@ extension SkyrowClient {
         password: String? = nil,
         language: String? = nil
     ) async throws(ClientError) -> CodeHandle {
-        let request = EmailChangeRequest(email: email, password: password, language: language)
-        return try await requestCode(.authEmailChange) { $0.emailChangeParameters(request) }
+        try await call(Actions.authEmailChange, EmailChange(email: email, password: password, language: language))
     }
 
     /// Changes the address of the account with the digits of a mail, and ends its other sessions.
@@ -104,21 +88,14 @@ extension SkyrowClient {
     ///   - code: the digits.
     ///   - handle: the result of the request for the digits.
     public func confirmAddressChange(code: String, handle: CodeHandle) async throws(ClientError) {
-        let confirmation = CodeConfirmation(code: code, handle: handle.handle)
-        try await call(.authEmailConfirm) {
-            $0.codeConfirmationParameters(confirmation)
-        } read: { _ throws(SkyrowError) in
-        }
+        try await call(Actions.authEmailConfirm, EmailConfirmation(code: code, handle: handle.handle))
     }
 
     /// Restores the former address of an account, with the code of a mail to that address.
     ///
     /// The account's sessions end, and it requires a new password.
     public func undoAddressChange(code: String) async throws(ClientError) {
-        try await call(.authEmailUndo) {
-            $0.codeConfirmationParameters(CodeConfirmation(code: code))
-        } read: { _ throws(SkyrowError) in
-        }
+        try await call(Actions.authEmailUndo, code)
     }
 
     /// Sends a mail with a code that logs in; the result does not reveal whether an account has the address.
@@ -127,7 +104,7 @@ extension SkyrowClient {
     ///   - email: the address of the account, in any case and form.
     ///   - language: the language of the mail, such as `de`.
     public func requestLogInCode(of email: String, language: String? = nil) async throws(ClientError) -> CodeHandle {
-        try await requestCode(.authLinkRequest, CodeRequest(email: email, language: language))
+        try await call(Actions.authLinkRequest, CodeRequest(email: email, language: language))
     }
 
     /// Logs in with the code of a mail.
@@ -142,8 +119,7 @@ extension SkyrowClient {
         handle: CodeHandle,
         device: SessionDevice = SessionDevice()
     ) async throws(ClientError) -> Account {
-        let request = LinkLogInRequest(code: code, handle: handle.handle, device: device)
-        return try await logIn(.authLinkLogIn) { $0.linkLogInParameters(request) }
+        try await logIn(Actions.authLinkLogIn, LinkLogIn(code: code, handle: handle.handle, device: device))
     }
 
     /// Sets the password of an account, ends its sessions, and logs in to it; requires the master key.
@@ -153,23 +129,6 @@ extension SkyrowClient {
     ///   - password: the new password.
     @discardableResult
     public func setPassword(of userID: UserID, to password: String) async throws(ClientError) -> Account {
-        let request = SetPasswordRequest(userID: userID, password: password)
-        return try await logIn(.authResetPassword) { $0.setPasswordParameters(request) }
-    }
-
-    private func requestCode(_ action: ActionName, _ request: CodeRequest) async throws(ClientError) -> CodeHandle {
-        try await requestCode(action) { $0.codeRequestParameters(request) }
-    }
-
-    private func requestCode(
-        _ action: ActionName,
-        parameters: @escaping (JSONWriter) -> Void
-    ) async throws(ClientError) -> CodeHandle {
-        try await call(action, parameters: parameters) { json throws(SkyrowError) in
-            guard let handle = json["handle"]?.string, let text = json["expires_at"]?.string else {
-                throw .invalidArgument("A code must have handle and expires_at.")
-            }
-            return CodeHandle(handle: handle, expiresAt: try Timestamp(rfc3339: text))
-        }
+        try await logIn(Actions.authResetPassword, NewPassword(userID: userID, password: password))
     }
 }

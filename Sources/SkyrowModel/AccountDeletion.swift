@@ -63,19 +63,31 @@ package struct DeletedUserRules: Hashable, Sendable {
 }
 
 /// The result of an account deletion so far.
-package struct DeletionReport: Hashable, Sendable {
-    /// Whether the account is deleted; otherwise it is disabled, and the service continues.
-    package var isFinished = false
+public struct DeletionReport: Hashable, Sendable {
+    /// Whether the account is deleted; otherwise it is disabled, and the service completes the deletion by itself.
+    public var isFinished: Bool
     /// The number of deleted records, including private ones.
-    package var deleted = 0
+    public var deleted: Int
     /// The number of remaining records that no longer name a user.
-    package var anonymised = 0
+    public var anonymised: Int
     /// The number of records with a new owner.
-    package var transferred = 0
+    public var transferred: Int
     /// The number of records that are anonymised instead of deleted, since records of others refer to them.
-    package var kept = 0
+    public var kept: Int
 
-    package init() {}
+    package init(
+        isFinished: Bool = false,
+        deleted: Int = 0,
+        anonymised: Int = 0,
+        transferred: Int = 0,
+        kept: Int = 0
+    ) {
+        self.isFinished = isFinished
+        self.deleted = deleted
+        self.anonymised = anonymised
+        self.transferred = transferred
+        self.kept = kept
+    }
 
     /// The number of processed records.
     package var count: Int { deleted + anonymised + transferred + kept }
@@ -86,18 +98,6 @@ package struct DeletionReport: Hashable, Sendable {
         a.anonymised += b.anonymised
         a.transferred += b.transferred
         a.kept += b.kept
-    }
-}
-
-/// `user:delete`, decoded.
-package struct DeleteUserRequest: Hashable, Sendable {
-    package var userID: UserID
-    /// Whether references of other records to the profile that have the rule `restrict` become NULL.
-    package var releases: Bool
-
-    package init(userID: UserID, releases: Bool = false) {
-        self.userID = userID
-        self.releases = releases
     }
 }
 

@@ -83,24 +83,6 @@ package struct ChangePasswordRequest: Sendable {
     }
 }
 
-/// `auth:disable:set`, decoded.
-package struct SetDisabledRequest: Sendable {
-    package static let maximumMessageBytes = 1000
-
-    package var userID: UserID
-    package var isDisabled: Bool
-    package var message: String?
-    /// When the account is enabled again automatically; nil means never.
-    package var expiry: Timestamp?
-
-    package init(userID: UserID, isDisabled: Bool, message: String? = nil, expiry: Timestamp? = nil) {
-        self.userID = userID
-        self.isDisabled = isDisabled
-        self.message = message
-        self.expiry = expiry
-    }
-}
-
 /// The common result of `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me`, and logins by a
 /// provider or a custom token.
 package struct AuthResult: Sendable {

@@ -223,15 +223,13 @@ package struct CreateRolesRequest: Hashable, Sendable {
     }
 }
 
-/// `schema:default_access` of Skygear, and `auth:default_access:set`, decoded: the access list of new public records that are
-/// saved without one.
+/// `schema:default_access` of Skygear, decoded: the access list of new public records that are saved without one.
 package struct DefaultAccessRequest: Hashable, Sendable {
-    /// nil for a user's own list, which applies to records of all types.
-    package var type: RecordTypeName?
+    package var type: RecordTypeName
     /// nil for no list.
     package var access: AccessList?
 
-    package init(type: RecordTypeName? = nil, access: AccessList?) {
+    package init(type: RecordTypeName, access: AccessList?) {
         self.type = type
         self.access = access
     }

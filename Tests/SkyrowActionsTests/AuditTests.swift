@@ -61,7 +61,7 @@ import Testing
                 by: master,
                 origin: origin
             )
-            _ = try await service.setOwnDefaultAccess(DefaultAccessRequest(access: list), by: ann, origin: origin)
+            _ = try await service.run(Actions.authDefaultAccessSet, list, by: ann, origin: origin)
             let ids = ["note/1", "note/2"].map { try! RecordID($0) }
             let transfer = TransferRequest(ids: ids, owner: user)
             _ = try await service.transfer(transfer, by: master, origin: origin)
@@ -139,8 +139,9 @@ import Testing
                 try await service.authenticate(.token(third.accessToken), for: .user)
             }
             for isDisabled in [true, false] {
-                try await service.setDisabled(
-                    SetDisabledRequest(userID: first.userID, isDisabled: isDisabled),
+                try await service.run(
+                    Actions.authDisableSet,
+                    DisabledState(userID: first.userID, isDisabled: isDisabled),
                     by: ServiceFixture.masterCaller,
                     origin: origin
                 )

@@ -62,7 +62,7 @@ import Testing
     private func delete(_ account: AuthResult, _ service: ActionService) async throws -> DeletionReport {
         let credentials = Credentials.token(account.accessToken)
         let caller = try await service.authenticate(credentials, for: .user)
-        return try await service.deleteOwnAccount(by: caller, with: credentials)
+        return try await service.run(Actions.authDelete, (), by: caller, with: credentials)
     }
 
     /// In which tables rows have a text anywhere, as `table: count` with a space between.
@@ -101,9 +101,10 @@ import Testing
             )
             _ = try await service.save(SaveRequest(draft("note/gone")), by: caller)
             _ = try await service.delete(["note/gone"], by: caller)
-            _ = try await service.requestReset(CodeRequest(email: "ann-login@example.org"))
-            _ = try await service.setOwnDefaultAccess(
-                DefaultAccessRequest(access: AccessList([])),
+            _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann-login@example.org"))
+            _ = try await service.run(
+                Actions.authDefaultAccessSet,
+                AccessList([]),
                 by: caller
             )
             try await fixture.psql(
@@ -195,11 +196,12 @@ import Testing
                 }
             }
             try await expectError(.invalidToken) {
-                try await service.confirmAddress(CodeConfirmation(code: link))
+                try await service.run(Actions.authVerifyConfirm, CodeConfirmation(code: link))
             }
             try await expectError(.resourceNotFound) {
-                try await service.deleteUser(
-                    DeleteUserRequest(userID: ann.userID),
+                try await service.run(
+                    Actions.userDelete,
+                    UserDeletion(userID: ann.userID),
                     by: ServiceFixture.masterCaller
                 )
             }
@@ -232,7 +234,7 @@ import Testing
             var elevated = caller
             elevated.isElevated = true
             try await expectError(.stepUpRequired) {
-                try await service.deleteOwnAccount(by: elevated, with: .token(ann.accessToken))
+                try await service.run(Actions.authDelete, (), by: elevated, with: .token(ann.accessToken))
             }
             _ = try await service.run(
                 Actions.authStepUp,
@@ -242,7 +244,7 @@ import Testing
             )
             #expect(try await delete(ann, service).isFinished)
             try await expectError(.accessTokenNotAccepted) {
-                try await service.deleteOwnAccount(by: elevated, with: .token(ann.accessToken))
+                try await service.run(Actions.authDelete, (), by: elevated, with: .token(ann.accessToken))
             }
         }
     }
@@ -280,12 +282,13 @@ import Testing
                 #expect(error?.info["types"] == .list([.string("entry")]))
                 #expect(try await fixture.psql("SELECT disabled FROM _user WHERE id = '\(a)'") == "f")
             }
-            let request = DeleteUserRequest(userID: a)
+            let request = UserDeletion(userID: a)
             try await expectError(.constraintViolated) {
-                try await service.deleteUser(request, by: ServiceFixture.masterCaller)
+                try await service.run(Actions.userDelete, request, by: ServiceFixture.masterCaller)
             }
-            let report = try await service.deleteUser(
-                DeleteUserRequest(userID: a, releases: true),
+            let report = try await service.run(
+                Actions.userDelete,
+                UserDeletion(userID: a, releases: true),
                 by: ServiceFixture.masterCaller
             )
             #expect(report.isFinished && report.anonymised == 1)
@@ -399,8 +402,9 @@ import Testing
             try await expectError(.invalidCredentials) { _ = try await mailing.logIn("ann-login", "a long secret") }
             for isDisabled in [false, true] {
                 try await expectError(.resourceNotFound) {
-                    try await service.setDisabled(
-                        SetDisabledRequest(userID: a, isDisabled: isDisabled),
+                    try await service.run(
+                        Actions.authDisableSet,
+                        DisabledState(userID: a, isDisabled: isDisabled),
                         by: ServiceFixture.masterCaller
                     )
                 }

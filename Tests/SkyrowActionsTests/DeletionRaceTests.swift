@@ -77,8 +77,9 @@ import Testing
                     }
                     let last: ActionName = kinds.count == 1 ? .authPassword : .me
                     try await fixture.observations.wait(for: "a use") { $0 == .completed(last, nil) }
-                    _ = try await fixture.service.deleteUser(
-                        DeleteUserRequest(userID: result.userID),
+                    _ = try await fixture.service.run(
+                        Actions.userDelete,
+                        UserDeletion(userID: result.userID),
                         by: ServiceFixture.masterCaller
                     )
                     var tokens: [String] = [result.accessToken]
@@ -117,8 +118,9 @@ import Testing
                 let deletions = (0..<4).map { _ in
                     Task {
                         do throws(SkyrowError) {
-                            return try await fixture.service.deleteUser(
-                                DeleteUserRequest(userID: result.userID),
+                            return try await fixture.service.run(
+                                Actions.userDelete,
+                                UserDeletion(userID: result.userID),
                                 by: ServiceFixture.masterCaller
                             ).isFinished
                         } catch {

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -31,8 +32,9 @@ import Testing
         var service: ActionService { fixture.service }
 
         func merge(_ service: ActionService? = nil, by caller: Caller? = nil) async throws(SkyrowError) -> MergeReport {
-            try await (service ?? self.service).merge(
-                MergeRequest(token: guest.accessToken),
+            try await (service ?? self.service).run(
+                Actions.authMerge,
+                guest.accessToken,
                 by: caller ?? self.caller
             )
         }
@@ -172,7 +174,7 @@ import Testing
             )
             let report = try await accounts.merge()
             #expect(report.isFinished && report.records == 2)
-            #expect(report.changes.map(\.cleared) == [["slug"]])
+            #expect(report.changes.map(\.clearedFields) == [["slug"]])
             #expect(
                 try await accounts.rows("SELECT _id, coalesce(slug, '-') FROM note ORDER BY _id")
                     == "~ann/1|-\n~ann/2|free\n~ann/9|same"
@@ -186,7 +188,7 @@ import Testing
             let (bob, bobCaller) = try await accounts.service.signUp("bob")
             for token in [bob.accessToken, accounts.ann.accessToken, "none", ""] {
                 let error = try await expectError(.invalidToken) {
-                    try await accounts.service.merge(MergeRequest(token: token), by: accounts.caller)
+                    try await accounts.service.run(Actions.authMerge, token, by: accounts.caller)
                 }
                 #expect(error?.info.isEmpty == true)
             }
@@ -227,7 +229,7 @@ import Testing
                         let caller = number % 2 == 0 ? bob : accounts.caller
                         group.addTask {
                             do throws(SkyrowError) {
-                                _ = try await accounts.service.merge(MergeRequest(token: guest.accessToken), by: caller)
+                                _ = try await accounts.service.run(Actions.authMerge, guest.accessToken, by: caller)
                                 return caller.userID
                             } catch {
                                 guard error.code == .invalidToken else { throw error }
@@ -271,8 +273,9 @@ import Testing
                             return count
                         }
                     }
-                    let merge = try await accounts.service.merge(
-                        MergeRequest(token: guest.accessToken),
+                    let merge = try await accounts.service.run(
+                        Actions.authMerge,
+                        guest.accessToken,
                         by: accounts.caller
                     )
                     #expect(merge.isFinished)
@@ -338,8 +341,9 @@ import Testing
                 into: accounts.ann.userID,
                 recording: AuditEvent(.merge, by: .itself)
             )
-            _ = try await accounts.service.deleteUser(
-                DeleteUserRequest(userID: accounts.ann.userID),
+            _ = try await accounts.service.run(
+                Actions.userDelete,
+                UserDeletion(userID: accounts.ann.userID),
                 by: ServiceFixture.masterCaller
             )
             try await accounts.psql("UPDATE _merge SET next_at = now()")

@@ -23,7 +23,7 @@ import Testing
             let guest = try await mailing.service.signUp(SignUpRequest())
             let guestToken = Credentials.token(guest.accessToken)
             let anonymous = try await mailing.service.authenticate(guestToken, for: .user)
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let code = CodeConfirmation(code: try await mailing.lastMail().linkCode)
             let service = withoutPasswords(mailing).service
             let password = "a long secret"
@@ -60,15 +60,21 @@ import Testing
                     }
                 ),
                 ("stepup", { _ = try await service.run(Actions.authStepUp, .password(password), by: ann, with: own) }),
-                ("reset", { _ = try await service.requestReset(CodeRequest(email: "ann@example.org")) }),
+                ("reset", { _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org")) }),
                 (
                     "confirm",
-                    { _ = try await service.resetPassword(ResetConfirmation(code: code, password: "another secret")) }
+                    {
+                        _ = try await service.run(
+                            Actions.authResetConfirm,
+                            ResetConfirmation(code: code, password: "another secret")
+                        )
+                    }
                 ),
                 (
                     "invite",
                     {
-                        _ = try await service.invite(
+                        _ = try await service.run(
+                            Actions.authInvite,
                             CodeRequest(email: "bob@example.org"),
                             by: ServiceFixture.masterCaller
                         )
@@ -77,8 +83,9 @@ import Testing
                 (
                     "master",
                     {
-                        _ = try await service.setPassword(
-                            SetPasswordRequest(userID: before.userID, password: "another secret"),
+                        _ = try await service.run(
+                            Actions.authResetPassword,
+                            NewPassword(userID: before.userID, password: "another secret"),
                             by: ServiceFixture.masterCaller
                         )
                     }
@@ -111,9 +118,10 @@ import Testing
             let caller = try await mailing.service.authenticate(.token(guest.accessToken), for: .user)
             let address = draft("user/\(guest.userID)", ["email": "ann@example.org"])
             #expect(try await mailing.service.save(SaveRequest(address), by: caller).summaries == ["saved"])
-            let ticket = try await mailing.service.requestLogInLink(CodeRequest(email: "ann@example.org"))
-            let result = try await mailing.service.logIn(
-                LinkLogInRequest(code: try await mailing.lastMail().digits, handle: ticket.handle)
+            let ticket = try await mailing.service.run(Actions.authLinkRequest, CodeRequest(email: "ann@example.org"))
+            let result = try await mailing.service.run(
+                Actions.authLinkLogIn,
+                LinkLogIn(code: try await mailing.lastMail().digits, handle: ticket.handle)
             )
             #expect(result.userID == guest.userID)
         }

@@ -131,8 +131,9 @@ import Testing
         #expect(try await service.authenticate(token, for: .user) == caller.unproved)
         let second = LogInRequest(authData: first.authData, password: "battery staple")
         for isDisabled in [true, false] {
-            try await service.setDisabled(
-                SetDisabledRequest(userID: result.userID, isDisabled: isDisabled, message: "Later."),
+            try await service.run(
+                Actions.authDisableSet,
+                DisabledState(userID: result.userID, isDisabled: isDisabled, message: "Later."),
                 by: ServiceFixture.masterCaller
             )
             if isDisabled { try await expectError(.userDisabled) { try await service.logIn(second) } }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowPostgres
 import SkyrowRemote
 import SkyrowStore
@@ -42,9 +43,10 @@ import Testing
                 } catch {
                     guard error.code == .invalidCredentials else { throw error }
                 }
-            case .reset: _ = try await service.requestReset(request, from: client)
-            case .verification: _ = try await service.requestVerification(request, by: .anonymous, from: client)
-            case .logInLink: _ = try await service.requestLogInLink(request, from: client)
+            case .reset: _ = try await service.run(Actions.authResetRequest, request, client: client)
+            case .verification:
+                _ = try await service.run(Actions.authVerifyRequest, VerificationRequest(email: email), client: client)
+            case .logInLink: _ = try await service.run(Actions.authLinkRequest, request, client: client)
             }
         }
     }

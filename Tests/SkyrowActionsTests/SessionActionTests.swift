@@ -193,13 +193,15 @@ import Testing
             for token in ["", "s_unknown", String(repeating: "x", count: 100_000), "\0"] {
                 try await expectError(.accessTokenNotAccepted) { try await become(token) }
             }
-            try await service.setDisabled(
-                SetDisabledRequest(userID: first.userID, isDisabled: true),
+            try await service.run(
+                Actions.authDisableSet,
+                DisabledState(userID: first.userID, isDisabled: true),
                 by: ServiceFixture.masterCaller
             )
             try await expectError(.userDisabled) { try await become(first.accessToken) }
-            try await service.setDisabled(
-                SetDisabledRequest(userID: first.userID, isDisabled: false),
+            try await service.run(
+                Actions.authDisableSet,
+                DisabledState(userID: first.userID, isDisabled: false),
                 by: ServiceFixture.masterCaller
             )
             try await expectError(.accessTokenNotAccepted) { try await become(first.accessToken) }

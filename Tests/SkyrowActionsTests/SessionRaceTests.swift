@@ -46,8 +46,9 @@ import Testing
                     )
                 case .disabledAndEnabled:
                     for isDisabled in [true, false] {
-                        try await service.setDisabled(
-                            SetDisabledRequest(userID: result.userID, isDisabled: isDisabled),
+                        try await service.run(
+                            Actions.authDisableSet,
+                            DisabledState(userID: result.userID, isDisabled: isDisabled),
                             by: ServiceFixture.masterCaller
                         )
                     }

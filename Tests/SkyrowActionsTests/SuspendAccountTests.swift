@@ -1,12 +1,13 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import Testing
 
 @testable import SkyrowActions
 
 @Suite struct SuspendAccountTests {
-    private func disabling(_ user: UserID, _ message: String? = nil, until: Timestamp? = nil) -> SetDisabledRequest {
-        SetDisabledRequest(userID: user, isDisabled: true, message: message, expiry: until)
+    private func disabling(_ user: UserID, _ message: String? = nil, until: Timestamp? = nil) -> DisabledState {
+        DisabledState(userID: user, isDisabled: true, message: message, expiry: until)
     }
 
     private let logIn = LogInRequest(authData: ["username": "ann"], password: "secret")
@@ -16,7 +17,7 @@ import Testing
             let service = fixture.service
             let (result, _) = try await service.signUp("ann")
             let master = ServiceFixture.masterCaller
-            try await service.setDisabled(disabling(result.userID, "Be nice."), by: master)
+            try await service.run(Actions.authDisableSet, disabling(result.userID, "Be nice."), by: master)
             let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
             #expect(error?.info == ["message": .string("Be nice.")])
             try await expectError(.userDisabled) {
@@ -24,7 +25,11 @@ import Testing
             }
             #expect(try await service.authenticate(.token(result.accessToken), for: .keyOrToken) == .anonymous)
 
-            try await service.setDisabled(SetDisabledRequest(userID: result.userID, isDisabled: false), by: master)
+            try await service.run(
+                Actions.authDisableSet,
+                DisabledState(userID: result.userID, isDisabled: false),
+                by: master
+            )
             try await expectError(.accessTokenNotAccepted) {
                 try await service.authenticate(.token(result.accessToken), for: .keyOrToken)
             }
@@ -43,7 +48,7 @@ import Testing
             let service = fixture.service
             let (result, _) = try await service.signUp("ann")
             let end = fixture.clock.clock.now().adding(.seconds(60))
-            try await service.setDisabled(disabling(result.userID, until: end), by: ServiceFixture.masterCaller)
+            try await service.run(Actions.authDisableSet, disabling(result.userID, until: end), by: ServiceFixture.masterCaller)
             let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
             #expect(error?.info == ["expiry": .datetime(end)])
             fixture.clock.advance(by: .seconds(60))
@@ -60,11 +65,15 @@ import Testing
             let service = fixture.service
             let result = try await service.signUp(SignUpRequest())
             let master = ServiceFixture.masterCaller
-            try await service.setDisabled(disabling(result.userID), by: master)
+            try await service.run(Actions.authDisableSet, disabling(result.userID), by: master)
             try await expectError(.userDisabled) {
                 try await service.authenticate(.token(result.accessToken), for: .user)
             }
-            try await service.setDisabled(SetDisabledRequest(userID: result.userID, isDisabled: false), by: master)
+            try await service.run(
+                Actions.authDisableSet,
+                DisabledState(userID: result.userID, isDisabled: false),
+                by: master
+            )
             let caller = try await service.authenticate(.token(result.accessToken), for: .user)
             #expect(caller.userID == result.userID)
         }
@@ -75,7 +84,7 @@ import Testing
             try await fixture.withSecondService { second in
                 let (result, caller) = try await fixture.service.signUp("ann")
                 #expect(try await second.service.authenticate(.token(result.accessToken), for: .user) == caller)
-                try await fixture.service.setDisabled(disabling(result.userID), by: ServiceFixture.masterCaller)
+                try await fixture.service.run(Actions.authDisableSet, disabling(result.userID), by: ServiceFixture.masterCaller)
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
                 try await expectError(.userDisabled) {
                     try await second.service.authenticate(.token(result.accessToken), for: .user)
@@ -89,16 +98,16 @@ import Testing
             let (ann, caller) = try await fixture.service.signUp("ann")
             for caller in [caller, .anonymous] {
                 try await expectError(.permissionDenied) {
-                    try await fixture.service.setDisabled(disabling(ann.userID), by: caller)
+                    try await fixture.service.run(Actions.authDisableSet, disabling(ann.userID), by: caller)
                 }
             }
             let administrator = Caller(kind: .user("root"), roles: ["Admin"], isAdministrator: true)
-            try await fixture.service.setDisabled(disabling(ann.userID), by: administrator)
+            try await fixture.service.run(Actions.authDisableSet, disabling(ann.userID), by: administrator)
             #expect(try await fixture.psql("SELECT disabled FROM _user") == "t")
             for isDisabled in [true, false] {
-                let request = SetDisabledRequest(userID: "nobody", isDisabled: isDisabled)
+                let request = DisabledState(userID: "nobody", isDisabled: isDisabled)
                 try await expectError(.resourceNotFound) {
-                    try await fixture.service.setDisabled(request, by: administrator)
+                    try await fixture.service.run(Actions.authDisableSet, request, by: administrator)
                 }
             }
         }
@@ -177,7 +186,7 @@ import Testing
             #expect(try await Set(users.accounts(named: "ann").map(\.id)) == [first, third])
             #expect(try await users.accounts(named: "nobody").isEmpty)
             #expect(try await users.accounts(named: "a\0").isEmpty)
-            try await desk.setDisabled(SetDisabledRequest(userID: second, isDisabled: true, message: "spam"))
+            try await desk.setDisabled(DisabledState(userID: second, isDisabled: true, message: "spam"))
             #expect(try await users.newest(2).map(\.id) == [third, second])
             #expect(try await users.newest(9, disabledOnly: true).map(\.id) == [second])
             #expect(try await users.count() == 3)

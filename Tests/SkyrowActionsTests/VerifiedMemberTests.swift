@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
@@ -111,14 +112,14 @@ import Testing
             )
             for caller in [Caller.anonymous, bobCaller, ServiceFixture.masterCaller] {
                 try await mailing.waitAMinute()
-                _ = try await service.requestVerification(CodeRequest(email: "ann@example.org"), by: caller)
+                _ = try await service.run(Actions.authVerifyRequest, VerificationRequest(email: "ann@example.org"), by: caller)
                 #expect(try await states() == before, "\(caller)")
             }
             for (caller, email, expected) in [
                 (annCaller, "ann@example.org", "false -"), (bobCaller, nil, "false false"),
             ] as [(Caller, String?, String)] {
                 try await mailing.waitAMinute()
-                _ = try await service.requestVerification(CodeRequest(email: email), by: caller)
+                _ = try await service.run(Actions.authVerifyRequest, VerificationRequest(email: email), by: caller)
                 #expect(try await states().hasPrefix(expected + "|"), "\(expected)")
             }
         }
@@ -134,16 +135,17 @@ import Testing
             )
             #expect(plain.profile.collected()?.fields[.verified] == nil)
             let mail = try await mailing.lastMail()
-            try await mailing.service.confirmAddress(CodeConfirmation(code: mail.linkCode))
+            try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: mail.linkCode))
             let login = try await mailing.logIn("ann", "a long secret")
             #expect(login.profile.collected()?.fields[.verified] == .boolean(true))
             let stored = try await mailing.fixture.psql("SELECT _verified FROM \"user\" WHERE username = 'ann'")
             #expect(stored == "t")
             // A reset proves the address that its mail was sent to.
             try await mailing.fixture.psql("UPDATE \"user\" SET email = 'bob@example.org' WHERE username = 'bob'")
-            _ = try await mailing.service.requestReset(CodeRequest(email: "bob@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "bob@example.org"))
             let reset = try await mailing.lastMail()
-            let result = try await mailing.service.resetPassword(
+            let result = try await mailing.service.run(
+                Actions.authResetConfirm,
                 ResetConfirmation(code: CodeConfirmation(code: reset.linkCode), password: "another long secret")
             )
             #expect(result.profile.collected()?.fields[.verified] == .boolean(true))

@@ -229,7 +229,7 @@ import Testing
             (0..<7).map { scripted.parameters($0) } == [
                 #"auth:reset:request {"email":"a@b.c","language":"de"}"#, #"auth:verify:request {"email":"a@b.c"}"#,
                 "auth:verify:request {}", #"auth:verify:confirm {"code":"012345","handle":"c_1"}"#,
-                #"auth:reset:confirm {"code":"012345","handle":"c_1","password":"pw"}"#,
+                #"auth:reset:confirm {"code":"012345","password":"pw","handle":"c_1"}"#,
                 #"auth:reset:confirm {"code":"link","password":"pw"}"#,
                 #"auth:reset_password {"auth_id":"u1","password":"pw"}"#,
             ]

@@ -1,4 +1,5 @@
 package import SkyrowModel
+package import SkyrowProtocol
 package import SkyrowStore
 
 /// Operations on accounts without an access check, for an operator at a terminal or an action that has already checked its
@@ -7,7 +8,7 @@ package import SkyrowStore
 /// ```swift
 /// let desk = AccountDesk(store: store)
 /// let id = try await desk.create(SignUpRequest(authData: ["username": "ann"], password: "correct horse"))
-/// try await desk.setDisabled(SetDisabledRequest(userID: id, isDisabled: true))
+/// try await desk.setDisabled(DisabledState(userID: id, isDisabled: true))
 /// ```
 package struct AccountDesk: Sendable {
     let store: RecordStore
@@ -48,19 +49,19 @@ package struct AccountDesk: Sendable {
     ///
     /// - Parameter actor: the actor of the audit entry.
     package func setDisabled(
-        _ request: SetDisabledRequest,
+        _ state: DisabledState,
         by actor: AuditEvent.Actor = .operator,
         from origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) {
-        let event = AuditEvent(request.isDisabled ? .disable : .enable, by: actor, from: origin)
+        let event = AuditEvent(state.isDisabled ? .disable : .enable, by: actor, from: origin)
         let isKnown =
-            request.isDisabled
+            state.isDisabled
             ? try await store.users.suspend(
-                request.userID,
-                AccountSuspension(message: request.message, until: request.expiry),
+                state.userID,
+                AccountSuspension(message: state.message, until: state.expiry),
                 recording: event
             )
-            : try await store.users.reopen(request.userID, recording: event)
+            : try await store.users.reopen(state.userID, recording: event)
         guard isKnown else { throw SkyrowError.userNotFound }
     }
 

@@ -1,4 +1,5 @@
 package import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import Synchronization
 
@@ -32,55 +33,41 @@ extension ActionService {
     /// How many deletions a process claims at once.
     private static let deletionsAtOnce: Int64 = 100
 
-    /// `auth:delete`: deletes the caller's account with what belongs to it.
+    /// Deletes the caller's account with what belongs to it.
     ///
     /// The account is disabled first, so that it cannot be used even if the deletion fails later. Throws `138 StepUpRequired` if
     /// the user has not authenticated again within the last minutes, and `113 ConstraintViolated` if records of others refer to
     /// the profile; then nothing is changed.
-    package func deleteOwnAccount(
-        by caller: Caller,
-        with own: Credentials = Credentials(),
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> DeletionReport {
-        try await observed(.authDelete) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            let event = AuditEvent(.delete, by: AuditEvent.Actor(caller), from: origin)
-            // The operator, or a server with this scope, answers for the user on whose behalf it acts.
-            var condition = DeletionCondition.none
-            if !caller.isMaster {
-                // A caller without step-up learns nothing about the records of others.
-                if let refusal = try await stepUpRefusal(of: caller, with: own) { throw refusal }
-                guard let token = own.ownToken(of: caller) else { throw CredentialCheck.userMissing }
-                condition = .elevatedSession(tokenHash: TokenHash(of: token).bytes)
-            }
-            if let report = try await delete(user, if: condition, releasing: false, recording: event) { return report }
-            guard !caller.isMaster else { throw .userNotFound }
-            // The step-up or the session has ended since.
-            var unproved = caller
-            unproved.isElevated = false
-            throw try await stepUpRefusal(of: unproved, with: own) ?? CredentialCheck.tokenNotAccepted
+    func deleteOwnAccount(_: Void, _ call: Call) async throws(SkyrowError) -> DeletionReport {
+        let (caller, own) = (call.caller, call.credentials)
+        let user = try caller.requiredUserID
+        let event = call.audit(.delete)
+        // The operator, or a server with this scope, answers for the user on whose behalf it acts.
+        var condition = DeletionCondition.none
+        if !caller.isMaster {
+            // A caller without step-up learns nothing about the records of others.
+            if let refusal = try await stepUpRefusal(of: caller, with: own) { throw refusal }
+            guard let token = own.ownToken(of: caller) else { throw CredentialCheck.userMissing }
+            condition = .elevatedSession(tokenHash: TokenHash(of: token).bytes)
         }
+        if let report = try await delete(user, if: condition, releasing: false, recording: event) { return report }
+        guard !caller.isMaster else { throw .userNotFound }
+        // The step-up or the session has ended since.
+        var unproved = caller
+        unproved.isElevated = false
+        throw try await stepUpRefusal(of: unproved, with: own) ?? CredentialCheck.tokenNotAccepted
     }
 
-    /// `user:delete`: the same for the account of any user, by the master key.
-    ///
     /// Throws `110 ResourceNotFound` for an unknown user, and `113 ConstraintViolated` if records of others refer to the profile
-    /// and the request does not release them.
-    package func deleteUser(
-        _ request: DeleteUserRequest,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> DeletionReport {
-        try await observed(.userDelete) { () async throws(SkyrowError) in
-            // The endpoint has checked this already.
-            guard caller.isMaster else { throw CredentialCheck.masterNeeded }
-            let event = AuditEvent(.delete, by: AuditEvent.Actor(caller), from: origin)
-            let user = request.userID
-            guard let report = try await delete(user, if: .none, releasing: request.releases, recording: event) else {
-                throw .userNotFound
-            }
-            return report
+    /// and are not released.
+    func deleteUser(_ deletion: UserDeletion, _ call: Call) async throws(SkyrowError) -> DeletionReport {
+        // The endpoint has checked this already.
+        guard call.caller.isMaster else { throw CredentialCheck.masterNeeded }
+        let (user, releases) = (deletion.userID, deletion.releases)
+        guard let report = try await delete(user, if: .none, releasing: releases, recording: call.audit(.delete)) else {
+            throw .userNotFound
         }
+        return report
     }
 
     /// Returns nil if the account does not meet the condition.

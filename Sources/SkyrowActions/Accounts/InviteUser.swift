@@ -1,31 +1,23 @@
 import SkyrowJSON
 package import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 package import SkyrowStore
 
 extension ActionService {
-    /// `auth:invite`: creates an account for the user of an address, and mails a link with which the user chooses a password.
-    ///
     /// A user who has not chosen one yet gets another mail. Throws `109 Duplicated` if the address belongs to an account with a
     /// login method, `111 NotSupported` if the service sends no mail, and `131 RateLimited` if the last mail to the address is
     /// too recent.
-    package func invite(
-        _ request: CodeRequest,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> UserID {
-        try await observed(.authInvite) { () async throws(SkyrowError) in
-            try caller.requireAdministrator()
-            guard configuration.mail != nil else {
-                throw SkyrowError(.notSupported, "This service does not send mail.")
-            }
-            guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
-            let desk = AccountDesk(store: store, passwords: passwords, policy: configuration.accounts)
-            let actor = AuditEvent.Actor(caller)
-            let user = try await desk.invite(email, language: request.language, by: actor, from: origin)
-            mailSignals.continuation.yield()
-            return user
+    func invite(_ request: CodeRequest, _ call: Call) async throws(SkyrowError) -> UserID {
+        try call.caller.requireAdministrator()
+        guard configuration.mail != nil else {
+            throw SkyrowError(.notSupported, "This service does not send mail.")
         }
+        let desk = AccountDesk(store: store, passwords: passwords, policy: configuration.accounts)
+        let actor = AuditEvent.Actor(call.caller)
+        let user = try await desk.invite(request.email, language: request.language, by: actor, from: call.origin)
+        mailSignals.continuation.yield()
+        return user
     }
 }
 

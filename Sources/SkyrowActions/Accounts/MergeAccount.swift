@@ -1,32 +1,24 @@
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {
     /// How many merges a process claims at once.
     private static let mergesAtOnce: Int64 = 100
 
-    /// `auth:merge`: moves the records and relations of an anonymous account to the caller's account, and deletes it.
-    ///
     /// A repeated call continues the first one, and returns what has been done. Throws `134 InvalidToken` for a token that is not
     /// one of an anonymous account, for any reason.
-    package func merge(
-        _ request: MergeRequest,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> MergeReport {
-        try await observed(.authMerge) { () async throws(SkyrowError) in
-            let target = try caller.requiredUserID
-            let hash = TokenHash(of: request.token).bytes
-            let event = AuditEvent(.merge, by: AuditEvent.Actor(caller), from: origin)
-            let begun = try await store.merges.begin(hash, into: target, recording: event)
-            let known: UserID?
-            if let begun { known = begun } else { known = try await store.merges.user(mergedWith: hash, into: target) }
-            guard let user = known else {
-                throw SkyrowError(.invalidToken, "The access token is not that of an anonymous account that can be merged.")
-            }
-            forget(.user(user))
-            return try await merge(user, maximumRecords: Self.recordsOfARequest)
+    func merge(_ token: String, _ call: Call) async throws(SkyrowError) -> MergeReport {
+        let target = try call.caller.requiredUserID
+        let hash = TokenHash(of: token).bytes
+        let begun = try await store.merges.begin(hash, into: target, recording: call.audit(.merge))
+        let known: UserID?
+        if let begun { known = begun } else { known = try await store.merges.user(mergedWith: hash, into: target) }
+        guard let user = known else {
+            throw SkyrowError(.invalidToken, "The access token is not that of an anonymous account that can be merged.")
         }
+        forget(.user(user))
+        return try await merge(user, maximumRecords: Self.recordsOfARequest)
     }
 
     private func merge(_ user: UserID, maximumRecords: Int) async throws(SkyrowError) -> MergeReport {

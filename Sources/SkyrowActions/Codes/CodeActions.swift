@@ -1,5 +1,6 @@
 import SkyrowJSON
 package import SkyrowModel
+package import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import Synchronization
@@ -28,51 +29,53 @@ extension CodeKind {
     }
 }
 
+extension ActionTable {
+    static let codes: [any AnyEntry] = [
+        Entry(Actions.authVerifyRequest, ActionService.requestVerification),
+        Entry(Actions.authVerifyConfirm, ActionService.confirmAddress),
+        Entry(Actions.authResetRequest, ActionService.requestReset),
+        Entry(Actions.authResetConfirm, ActionService.resetPassword),
+        Entry(Actions.authResetPassword, ActionService.setPassword),
+        Entry(Actions.authEmailChange, ActionService.requestAddressChange),
+        Entry(Actions.authEmailConfirm, ActionService.confirmAddressChange),
+        Entry(Actions.authEmailUndo, ActionService.undoAddressChange),
+        Entry(Actions.authLinkRequest, ActionService.requestLogInLink),
+        Entry(Actions.authLinkLogIn, ActionService.logIn(byMail:_:)),
+    ]
+}
+
 // MARK: - Asking for codes
 
 extension ActionService {
-    /// `auth:verify:request`: mails a code that verifies an address.
-    ///
     /// Throws `111 NotSupported` if addresses are not verified, and `101 NotAuthenticated` without an address and a user.
-    package func requestVerification(
-        _ request: CodeRequest,
-        by caller: Caller,
-        from client: ClientKey = .none
+    fileprivate func requestVerification(
+        _ request: VerificationRequest,
+        _ call: Call
     ) async throws(SkyrowError) -> CodeTicket {
-        try await observed(.authVerifyRequest) { () async throws(SkyrowError) in
-            guard configuration.mail != nil, configuration.verification != .off else {
-                throw SkyrowError(.notSupported, "This service does not verify addresses.")
-            }
-            if let email = request.email {
-                if let user = caller.userID { try await store.codes.begin(user, at: email) }
-                return try await issue(.verify, to: email, language: request.language, from: client)
-            }
-            guard let user = caller.userID else {
-                throw SkyrowError(.notAuthenticated, "Log in first, or send the address.")
-            }
-            guard let email = try await store.codes.address(of: user) else {
-                throw .invalidArgument("The account has no address.", "email")
-            }
-            try await store.codes.begin(user, at: email)
-            return try await issue(.verify, to: email, language: request.language, from: client)
+        guard configuration.mail != nil, configuration.verification != .off else {
+            throw SkyrowError(.notSupported, "This service does not verify addresses.")
         }
+        if let email = request.email {
+            if let user = call.caller.userID { try await store.codes.begin(user, at: email) }
+            return try await issue(.verify, to: email, language: request.language, from: call.client)
+        }
+        guard let user = call.caller.userID else {
+            throw SkyrowError(.notAuthenticated, "Log in first, or send the address.")
+        }
+        guard let email = try await store.codes.address(of: user) else {
+            throw .invalidArgument("The account has no address.", "email")
+        }
+        try await store.codes.begin(user, at: email)
+        return try await issue(.verify, to: email, language: request.language, from: call.client)
     }
 
-    /// `auth:reset:request`: mails a code that sets a new password.
-    ///
     /// Throws `111 NotSupported` if the service sends no mail, or passwords are switched off.
-    package func requestReset(
-        _ request: CodeRequest,
-        from client: ClientKey = .none
-    ) async throws(SkyrowError) -> CodeTicket {
-        try await observed(.authResetRequest) { () async throws(SkyrowError) in
-            guard configuration.mail != nil else {
-                throw SkyrowError(.notSupported, "This service does not send mail.")
-            }
-            try configuration.accounts.requirePasswords()
-            guard let email = request.email else { throw .invalidArgument("\"email\" is missing.", "email") }
-            return try await issue(.reset, to: email, language: request.language, from: client)
+    fileprivate func requestReset(_ request: CodeRequest, _ call: Call) async throws(SkyrowError) -> CodeTicket {
+        guard configuration.mail != nil else {
+            throw SkyrowError(.notSupported, "This service does not send mail.")
         }
+        try configuration.accounts.requirePasswords()
+        return try await issue(.reset, to: request.email, language: request.language, from: call.client)
     }
 
     /// Issues a code for an address and queues its mail, if an account has the address and there were not too many mails.
@@ -102,73 +105,61 @@ extension ActionService {
 // MARK: - Using codes
 
 extension ActionService {
-    /// `auth:verify:confirm`: verifies an address. The first verification ends an anonymous session and earlier second factors,
+    /// Verifies an address. The first verification ends an anonymous session and earlier second factors,
     /// unless the request comes with a session of the account.
     ///
     /// Throws `134 InvalidToken` for a code that is not valid, for any reason, and `131 RateLimited`.
-    package func confirmAddress(
-        _ confirmation: CodeConfirmation,
-        with own: Credentials = Credentials(),
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) {
-        try await observed(.authVerifyConfirm) { () async throws(SkyrowError) in
-            let (proof, user) = try await prove(confirmation, .verify, from: client, origin: origin)
-            let event = AuditEvent(.verify, by: .itself, from: origin)
-            let session = own.accessToken.map { TokenHash(of: $0).bytes }
-            // Also when it is unknown whether the change was committed.
-            defer { forget(.user(user)) }
-            guard try await store.codes.verify(proof, session: session, recording: event) != nil else {
-                throw .codeNotAccepted
-            }
+    fileprivate func confirmAddress(_ confirmation: CodeConfirmation, _ call: Call) async throws(SkyrowError) {
+        let (proof, user) = try await prove(confirmation, .verify, call)
+        let event = AuditEvent(.verify, by: .itself, from: call.origin)
+        let session = call.credentials.accessToken.map { TokenHash(of: $0).bytes }
+        // Also when it is unknown whether the change was committed.
+        defer { forget(.user(user)) }
+        guard try await store.codes.verify(proof, session: session, recording: event) != nil else {
+            throw .codeNotAccepted
         }
     }
 
-    /// `auth:reset:confirm`: sets a new password, ends every session and opens one.
-    ///
     /// Throws `134 InvalidToken` for a code that is not valid, for any reason, and `126 PasswordPolicyViolated`: before the code
     /// is checked if the text alone violates the policy, otherwise before the code is used. Throws `137 SecondFactorRequired` for
     /// an account with a second factor; the password is changed nevertheless. A factor from before the first verification of the
     /// address has ended with that.
-    package func resetPassword(
+    fileprivate func resetPassword(
         _ confirmation: ResetConfirmation,
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
+        _ call: Call
     ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authResetConfirm) { () async throws(SkyrowError) in
-            let (proof, user, hash) = try await preparedReset(confirmation, from: client, origin: origin)
-            // Also when it is unknown whether the change was committed.
-            defer { passwordIsReset(user) }
-            let opening = Opening(.reset, origin: origin)
-            let history = configuration.accounts.passwords.historySize
-            if try await store.users.credentials(of: user)?.asksForFactorAfterMail == true {
-                // A mail replaces the password, but not the second factor.
-                let event = AuditEvent(.reset, by: .itself, from: origin)
-                let account = try await store.users.resetPassword(
-                    proof,
-                    to: hash,
-                    session: nil,
-                    recording: event,
-                    historySize: history
-                )
-                guard account != nil, let changed = try await store.users.credentials(of: user) else {
-                    throw .codeNotAccepted
-                }
-                throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
+        let (proof, user, hash) = try await preparedReset(confirmation, call)
+        // Also when it is unknown whether the change was committed.
+        defer { passwordIsReset(user) }
+        let opening = Opening(.reset, origin: call.origin)
+        let history = configuration.accounts.passwords.historySize
+        if try await store.users.credentials(of: user)?.asksForFactorAfterMail == true {
+            // A mail replaces the password, but not the second factor.
+            let event = AuditEvent(.reset, by: .itself, from: call.origin)
+            let account = try await store.users.resetPassword(
+                proof,
+                to: hash,
+                session: nil,
+                recording: event,
+                historySize: history
+            )
+            guard account != nil, let changed = try await store.users.credentials(of: user) else {
+                throw .codeNotAccepted
             }
-            let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
-                let account = try await store.users.resetPassword(
-                    proof,
-                    to: hash,
-                    session: session,
-                    historySize: history
-                )
-                guard let account else { throw .codeNotAccepted }
-                return account
-            }
-            await rememberReader(user, from: client)
-            return result
+            throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
         }
+        let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
+            let account = try await store.users.resetPassword(
+                proof,
+                to: hash,
+                session: session,
+                historySize: history
+            )
+            guard let account else { throw .codeNotAccepted }
+            return account
+        }
+        await rememberReader(user, from: call.client)
+        return result
     }
 
     /// Notes that a user who reads the mail of an address logs in from this client, so that strangers' requests cannot use up the
@@ -189,13 +180,12 @@ extension ActionService {
     /// The same for a page, which needs no session.
     package func resetPasswordOnPage(
         _ confirmation: ResetConfirmation,
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
+        _ call: Call
     ) async throws(SkyrowError) {
         try await observed(.authResetConfirm) { () async throws(SkyrowError) in
-            let (proof, user, hash) = try await preparedReset(confirmation, from: client, origin: origin)
+            let (proof, user, hash) = try await preparedReset(confirmation, call)
             defer { passwordIsReset(user) }
-            let event = AuditEvent(.reset, by: .itself, from: origin)
+            let event = AuditEvent(.reset, by: .itself, from: call.origin)
             let account = try await store.users.resetPassword(
                 proof,
                 to: hash,
@@ -209,13 +199,12 @@ extension ActionService {
 
     private func preparedReset(
         _ confirmation: ResetConfirmation,
-        from client: ClientKey,
-        origin: RequestOrigin
+        _ call: Call
     ) async throws(SkyrowError) -> (CodeProof, UserID, hash: String) {
         let password = try configuration.accounts.accepted(confirmation.password, argument: "password")
         // An invalid code costs no hash.
-        let (proof, user) = try await prove(confirmation.code, .reset, from: client, origin: origin)
-        return (proof, user, try await newPasswordHash(password, of: user, from: client))
+        let (proof, user) = try await prove(confirmation.code, .reset, call)
+        return (proof, user, try await newPasswordHash(password, of: user, from: call.client))
     }
 
     private func passwordIsReset(_ user: UserID) {
@@ -223,39 +212,30 @@ extension ActionService {
         mailSignals.continuation.yield()
     }
 
-    /// `auth:reset_password`: sets the password of an account for the master key.
-    ///
     /// Throws `110 ResourceNotFound` for an unknown user, and `127 UserDisabled`.
-    package func setPassword(
-        _ request: SetPasswordRequest,
-        by caller: Caller,
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authResetPassword) { () async throws(SkyrowError) in
-            // The endpoint has checked this already.
-            guard caller.isMaster else { throw CredentialCheck.masterNeeded }
-            let password = try configuration.accounts.accepted(request.password, argument: "password")
-            let user = request.userID
-            guard let credentials = try await store.users.credentials(of: user) else {
-                throw SkyrowError.userNotFound
-            }
-            if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
-            let hash = try await newPasswordHash(password, of: user, from: client)
-            defer { passwordIsReset(user) }
-            let notifies = configuration.mail != nil
-            return try await openSession(for: user, Opening(.master, origin: origin)) { session throws(SkyrowError) in
-                let account = try await store.users.setPassword(
-                    of: user,
-                    to: hash,
-                    session: session,
-                    recording: AuditEvent(.password, by: AuditEvent.Actor(caller), from: origin),
-                    notifies: notifies,
-                    historySize: configuration.accounts.passwords.historySize
-                )
-                guard let account else { throw SkyrowError.userNotFound }
-                return account
-            }
+    fileprivate func setPassword(_ new: NewPassword, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        // The endpoint has checked this already.
+        guard call.caller.isMaster else { throw CredentialCheck.masterNeeded }
+        let password = try configuration.accounts.accepted(new.password, argument: "password")
+        let user = new.userID
+        guard let credentials = try await store.users.credentials(of: user) else {
+            throw SkyrowError.userNotFound
+        }
+        if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
+        let hash = try await newPasswordHash(password, of: user, from: call.client)
+        defer { passwordIsReset(user) }
+        let notifies = configuration.mail != nil
+        return try await openSession(for: user, Opening(.master, origin: call.origin)) { session throws(SkyrowError) in
+            let account = try await store.users.setPassword(
+                of: user,
+                to: hash,
+                session: session,
+                recording: call.audit(.password),
+                notifies: notifies,
+                historySize: configuration.accounts.passwords.historySize
+            )
+            guard let account else { throw SkyrowError.userNotFound }
+            return account
         }
     }
 
@@ -263,8 +243,7 @@ extension ActionService {
     func prove(
         _ confirmation: CodeConfirmation,
         _ kind: CodeKind,
-        from client: ClientKey,
-        origin: RequestOrigin
+        _ call: Call
     ) async throws(SkyrowError) -> (CodeProof, UserID) {
         var known: UserID?
         do throws(SkyrowError) {
@@ -281,14 +260,14 @@ extension ActionService {
                 return (.linkOfClient(id: handle.id, hash: hash), user)
             }
             guard let digits = OneTimeCode.digits(confirmation.code) else { throw .codeNotAccepted }
-            let (attempt, isRight) = try await tried(digits, of: handle, kind, from: client)
+            let (attempt, isRight) = try await tried(digits, of: handle, kind, from: call.client)
             known = attempt?.user
             guard let attempt, isRight, let user = attempt.user else { throw .codeNotAccepted }
             return (.digits(id: handle.id, hash: attempt.digitsHash), user)
         } catch {
             // An invalid text cannot be attributed to an account.
             if known != nil || error.code == .rateLimited {
-                await audit(kind.event, refusedWith: error, of: known, from: origin)
+                await audit(kind.event, refusedWith: error, of: known, from: call.origin)
             }
             throw error
         }

@@ -35,29 +35,10 @@ extension ActionService {
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> DefaultAccessRequest {
         try await observed(.schemaDefaultAccess) { () async throws(SkyrowError) in
-            guard let type = request.type else { throw .invalidArgument("\"type\" is missing.", "type") }
-            var change = ClassAccessChange(type: type)
+            var change = ClassAccessChange(type: request.type)
             change.defaultAccess = .some(request.access)
             let access = try await store.classAccess.change(change, recording: event(by: caller, from: origin))
-            return DefaultAccessRequest(type: type, access: access.defaultAccess)
-        }
-    }
-
-    /// `auth:default_access:set`: sets the access list of the user's own new records.
-    ///
-    /// Throws `101 NotAuthenticated` without a user, and `110 ResourceNotFound` if the master key names an unknown one.
-    package func setOwnDefaultAccess(
-        _ request: DefaultAccessRequest,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> DefaultAccessRequest {
-        try await observed(.authDefaultAccessSet) { () async throws(SkyrowError) in
-            guard let user = caller.userID else { throw SkyrowError(.notAuthenticated, "Log in first.") }
-            let event = event(by: caller, from: origin)
-            guard try await store.users.setDefaultAccess(request.access, of: user, recording: event) else {
-                throw SkyrowError.userNotFound
-            }
-            return request
+            return DefaultAccessRequest(type: request.type, access: access.defaultAccess)
         }
     }
 

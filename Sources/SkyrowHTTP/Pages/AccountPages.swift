@@ -149,6 +149,7 @@ struct AccountPageVisit: Sendable {
                 return try await form(sent, Refusal.stale.rawValue, status: .badRequest)
             }
             let confirmation = CodeConfirmation(code: sent)
+            let call = Call(by: .anonymous, client: client, from: origin)
             switch page {
             case .reset:
                 let password = fields["password"] ?? ""
@@ -157,18 +158,17 @@ struct AccountPageVisit: Sendable {
                 }
                 try await actions.resetPasswordOnPage(
                     ResetConfirmation(code: confirmation, password: password),
-                    from: client,
-                    origin: origin
+                    call
                 )
                 return finished(.done("The new password is set. You can log in with it now."), status: .ok)
             case .undo:
-                try await actions.undoAddressChange(sent, from: client, origin: origin)
+                try await actions.run(Actions.authEmailUndo, sent, call)
                 return finished(
                     .done("The account has this address again. A mail with a link to choose a new password was sent to it."),
                     status: .ok
                 )
             case .verify, .style, .logo:
-                try await actions.confirmAddress(confirmation, from: client, origin: origin)
+                try await actions.run(Actions.authVerifyConfirm, confirmation, call)
                 return finished(.done("The address is confirmed. You can close this page."), status: .ok)
             }
         } catch {

@@ -39,22 +39,22 @@ package enum ActionCatalog {
         case .authTOTPRemove: authTOTPRemove
         case .authFactorList: authFactorList
         case .authRegister: authRegister
-        case .authDelete: authDelete
-        case .authDisableSet: authDisableSet
-        case .authInvite: authInvite
-        case .userDelete: userDelete
-        case .authDefaultAccessSet: authDefaultAccessSet
-        case .authVerifyRequest: authVerifyRequest
-        case .authVerifyConfirm: authVerifyConfirm
-        case .authResetRequest: authResetRequest
-        case .authResetConfirm: authResetConfirm
-        case .authResetPassword: authResetPassword
-        case .authEmailChange: authEmailChange
-        case .authEmailConfirm: authEmailConfirm
-        case .authEmailUndo: authEmailUndo
-        case .authLinkRequest: authLinkRequest
-        case .authLinkLogIn: authLinkLogIn
-        case .authMerge: authMerge
+        case .authDelete: Actions.authDelete.description
+        case .authDisableSet: Actions.authDisableSet.description
+        case .authInvite: Actions.authInvite.description
+        case .userDelete: Actions.userDelete.description
+        case .authDefaultAccessSet: Actions.authDefaultAccessSet.description
+        case .authVerifyRequest: Actions.authVerifyRequest.description
+        case .authVerifyConfirm: Actions.authVerifyConfirm.description
+        case .authResetRequest: Actions.authResetRequest.description
+        case .authResetConfirm: Actions.authResetConfirm.description
+        case .authResetPassword: Actions.authResetPassword.description
+        case .authEmailChange: Actions.authEmailChange.description
+        case .authEmailConfirm: Actions.authEmailConfirm.description
+        case .authEmailUndo: Actions.authEmailUndo.description
+        case .authLinkRequest: Actions.authLinkRequest.description
+        case .authLinkLogIn: Actions.authLinkLogIn.description
+        case .authMerge: Actions.authMerge.description
         case .authProviderLogIn: authProviderLogIn
         case .authProviderLink: authProviderLink
         case .authProviderUnlink: authProviderUnlink

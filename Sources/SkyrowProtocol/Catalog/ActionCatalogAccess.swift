@@ -155,19 +155,6 @@ extension ActionCatalog {
         JSONMember("discoverable", .boolean, isRequired: true),
     ])
 
-    static let authDefaultAccessSet = ActionDescription(
-        .authDefaultAccessSet,
-        "Says which access list the new public records of the user get that bring none, before that of their type.",
-        requirement: .user,
-        parameters: [defaultAccessList],
-        result: .object([
-            JSONMember("default_access", .nullable(.array(of: .named(.accessEntry))), isRequired: true)
-        ]),
-        errors: [.userDisabled],
-        cost: .write,
-        effect: .once
-    )
-
     static let recordTransfer = ActionDescription(
         .recordTransfer,
         "Gives public records to another owner.",

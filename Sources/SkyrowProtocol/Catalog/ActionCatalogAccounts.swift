@@ -58,30 +58,6 @@ extension ActionCatalog {
         effect: .once
     )
 
-    static let authDisableSet = ActionDescription(
-        .authDisableSet,
-        "Disables an account, which ends its sessions, or enables it again.",
-        requirement: .administrator,
-        parameters: [
-            ActionParameter("auth_id", "The user id of the account.", .string(maximum: 255), isRequired: true),
-            ActionParameter("disabled", "Whether the account is disabled from now on.", .boolean, isRequired: true),
-            ActionParameter(
-                "message",
-                "The message that the user gets meanwhile.",
-                .nullable(.string(maximum: SetDisabledRequest.maximumMessageBytes))
-            ),
-            ActionParameter(
-                "expiry",
-                "When the account opens again by itself; without it, never.",
-                .nullable(.dateTime)
-            ),
-        ],
-        result: .named(.status),
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
-        cost: .write,
-        effect: .once
-    )
-
     private static let authData = ActionParameter(
         "auth_data",
         "One complete login key with its value, such as {\"username\": \"ann\"}.",

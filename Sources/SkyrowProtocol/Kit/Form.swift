@@ -40,6 +40,22 @@ public struct Form<Root>: Sendable {
         }
     }
 
+    private init(
+        _ form: Form,
+        read: @escaping @Sendable (JSONView) throws(SkyrowError) -> Root
+    ) {
+        members = form.members
+        write = form.write
+        self.read = read
+    }
+
+    /// The same form with a reader of its own, such as one for the envelope of Skygear v1.
+    package func reading(
+        _ read: @escaping @Sendable (JSONView, _ form: Form) throws(SkyrowError) -> Root
+    ) -> Form {
+        Form(self) { json throws(SkyrowError) in try read(json, self) }
+    }
+
     /// Returns a value as it is read from the JSON that is written of it, so that the rules of the codecs hold for values that
     /// are made in the process.
     package func checked(_ root: Root) throws(SkyrowError) -> Root {

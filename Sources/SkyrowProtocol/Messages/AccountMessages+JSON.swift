@@ -115,31 +115,6 @@ extension ChangePasswordRequest {
     }
 }
 
-extension SetDisabledRequest {
-    /// Reads `auth:disable:set`; message and expiry of an account that is opened mean nothing and are dropped.
-    package init(parameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        self.init(
-            userID: try parameters.required("auth_id", parameters.userID("auth_id")),
-            isDisabled: try parameters.required("disabled", parameters.boolean("disabled"))
-        )
-        guard isDisabled else { return }
-        message = try parameters.string("message")
-        if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes || message.hasNUL {
-            throw .invalidArgument(
-                "A message must be at most \(SetDisabledRequest.maximumMessageBytes) bytes without NUL.",
-                "message"
-            )
-        }
-        guard let text = try parameters.string("expiry") else { return }
-        do throws(SkyrowError) {
-            expiry = try Timestamp(rfc3339: text)
-        } catch {
-            throw .invalidArgument(error.message, "expiry")
-        }
-    }
-}
-
 // MARK: The client's side
 
 extension JSONWriter {
@@ -189,24 +164,6 @@ extension JSONWriter {
         string(request.oldPassword)
         key("password")
         string(request.password)
-        endObject()
-    }
-
-    /// The parameters of `auth:disable:set`.
-    package func setDisabledParameters(_ request: SetDisabledRequest) {
-        beginObject()
-        key("auth_id")
-        string(request.userID.rawValue)
-        key("disabled")
-        boolean(request.isDisabled)
-        if let message = request.message {
-            key("message")
-            string(message)
-        }
-        if let expiry = request.expiry {
-            key("expiry")
-            timestamp(expiry)
-        }
         endObject()
     }
 

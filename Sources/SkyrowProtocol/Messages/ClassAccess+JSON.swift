@@ -29,11 +29,6 @@ extension DefaultAccessRequest {
         self.init(type: type, access: try Self.list(of: json))
     }
 
-    /// Reads `auth:default_access:set`, `{"default_access": [{"role": "writer", "level": "read"}]}`.
-    package init(userParameters json: JSONView) throws(SkyrowError) {
-        self.init(access: try Self.list(of: json))
-    }
-
     /// The list, which null says is none; what is not sent is not taken for that.
     private static func list(of json: JSONView) throws(SkyrowError) -> AccessList? {
         let list = try Parameters(json).required("default_access", json["default_access"])
@@ -476,13 +471,11 @@ extension JSONWriter {
         endObject()
     }
 
-    /// The parameters of `auth:default_access:set` and its result, and those of `schema:default_access`.
+    /// The parameters of `schema:default_access` and its result.
     package func defaultAccess(_ request: DefaultAccessRequest) {
         beginObject()
-        if let type = request.type {
-            key("type")
-            string(type.rawValue)
-        }
+        key("type")
+        string(request.type.rawValue)
         key("default_access")
         accessList(request.access)
         endObject()

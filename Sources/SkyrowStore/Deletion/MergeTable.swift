@@ -197,7 +197,7 @@ package struct MergeTable: Sendable {
                 let to = try? RecordID(type: type, id: try changes.decode(row: row, column: 2, as: String.self))
             else { continue }
             let cleared: [String] = try changes.decode(row: row, column: 3)
-            report.changes.append(MergeReport.Change(from: from, to: to, cleared: cleared))
+            report.changes.append(MergeReport.Change(from: from, to: to, clearedFields: cleared))
         }
         return report
     }

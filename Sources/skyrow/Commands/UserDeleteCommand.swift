@@ -66,7 +66,7 @@ extension DeletionReport {
         writer.key("id")
         writer.string(id.rawValue)
         writer.key("deletion")
-        writer.deletion(self)
+        Codec.deletionReport.write(self, writer)
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
     }

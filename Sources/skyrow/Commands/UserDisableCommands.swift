@@ -38,8 +38,8 @@ struct UserDisableCommand: AsyncParsableCommand {
         try await reportingErrors {
             let expiry = try until.map { text throws(ToolError) in try instant(text) }
             if let expiry, expiry <= ServiceClock.system.now() { throw ToolError.usage("--until is in the past.") }
-            if let message, message.utf8.count > SetDisabledRequest.maximumMessageBytes {
-                throw ToolError.usage("--message must have at most \(SetDisabledRequest.maximumMessageBytes) bytes.")
+            if let message, message.utf8.count > DisabledState.maximumMessageBytes {
+                throw ToolError.usage("--message must have at most \(DisabledState.maximumMessageBytes) bytes.")
             }
             try await withAccounts(options) { store throws(ToolError) in
                 let account = try await store.setDisabled(true, name, message: message, until: expiry)
@@ -89,9 +89,9 @@ extension RecordStore {
         until expiry: Timestamp? = nil
     ) async throws(ToolError) -> AccountSummary {
         let id = try await account(named: name).id
-        let request = SetDisabledRequest(userID: id, isDisabled: isDisabled, message: message, expiry: expiry)
+        let state = DisabledState(userID: id, isDisabled: isDisabled, message: message, expiry: expiry)
         try await failingAsTool { () async throws(SkyrowError) in
-            try await AccountDesk(store: self).setDisabled(request)
+            try await AccountDesk(store: self).setDisabled(state)
         }
         return try await account(named: id.rawValue)
     }

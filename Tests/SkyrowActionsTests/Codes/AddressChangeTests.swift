@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -29,11 +30,12 @@ import Testing
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> CodeTicket {
-        try await mailing.service.requestAddressChange(
-            EmailChangeRequest(email: email, password: password),
+        try await mailing.service.run(
+            Actions.authEmailChange,
+            EmailChange(email: email, password: password),
             by: visit.caller,
             with: visit.own,
-            from: client,
+            client: client,
             origin: origin
         )
     }
@@ -45,8 +47,9 @@ import Testing
         _ handle: String,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) {
-        try await mailing.service.confirmAddressChange(
-            CodeConfirmation(code: code, handle: handle),
+        try await mailing.service.run(
+            Actions.authEmailConfirm,
+            EmailConfirmation(code: code, handle: handle),
             by: visit.caller,
             with: visit.own,
             origin: origin
@@ -65,7 +68,7 @@ import Testing
     /// Makes ann, whose address is proved, and changes it; returns her session and the code of the link to undo that.
     private func changed(_ mailing: MailingFixture) async throws -> (visit: Visit, undo: String) {
         try await mailing.signUp("ann")
-        try await mailing.service.confirmAddress(CodeConfirmation(code: try await mailing.lastMail().linkCode))
+        try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: try await mailing.lastMail().linkCode))
         let visit = try await logIn(mailing)
         return (visit, try await change(mailing, visit, to: "new@example.org"))
     }
@@ -84,7 +87,10 @@ import Testing
     @Test func digitsToTheNewAddressChangeIt() async throws {
         try await withMailingService(.optional) { mailing in
             try await mailing.signUp("ann")
-            try await mailing.service.confirmAddress(CodeConfirmation(code: try await mailing.lastMail().linkCode))
+            try await mailing.service.run(
+                Actions.authVerifyConfirm,
+                CodeConfirmation(code: try await mailing.lastMail().linkCode)
+            )
             let (visit, other) = (try await logIn(mailing), try await logIn(mailing))
             let ticket = try await request(mailing, visit, "New@Example.org")
             let mail = try await mailing.lastMail()
@@ -131,8 +137,9 @@ import Testing
             #expect(try await mailing.fixture.psql("SELECT count(*) FROM _code WHERE kind = 'email'") == "0")
             var proved = visit.caller
             proved.isElevated = true
-            _ = try await mailing.service.requestAddressChange(
-                EmailChangeRequest(email: "new@example.org"),
+            _ = try await mailing.service.run(
+                Actions.authEmailChange,
+                EmailChange(email: "new@example.org"),
                 by: proved,
                 with: visit.own
             )
@@ -244,7 +251,7 @@ import Testing
 
             // An address gets one mail a minute.
             try await mailing.waitAMinute()
-            try await mailing.service.undoAddressChange(undo)
+            try await mailing.service.run(Actions.authEmailUndo, undo)
             #expect(try await addresses(mailing) == "ann@example.org|ann@example.org")
             try await expectError(.accessTokenNotAccepted) {
                 try await mailing.service.authenticate(thief.own, for: .user)
@@ -254,13 +261,14 @@ import Testing
             }
             #expect(try await mailing.fixture.psql("SELECT count(*) FROM _identity") == "0")
             for code in [later, undo] {
-                try await expectError(.invalidToken) { try await mailing.service.undoAddressChange(code) }
+                try await expectError(.invalidToken) { try await mailing.service.run(Actions.authEmailUndo, code) }
             }
             try await expectError(.invalidToken) { try await confirm(mailing, thief, digits, pending.handle) }
             // A mail to the address brings a new password.
             let mail = try await mailing.lastMail()
             #expect(mail.to.description == "ann@example.org")
-            _ = try await mailing.service.resetPassword(
+            _ = try await mailing.service.run(
+                Actions.authResetConfirm,
                 ResetConfirmation(code: CodeConfirmation(code: mail.linkCode), password: "my own secret")
             )
             _ = try await mailing.logIn("ann", "my own secret")
@@ -275,7 +283,10 @@ import Testing
     func factorsThatWereConfirmedAfterTheChangeGoWithIt(before: Bool, after: String, left: String) async throws {
         try await withMailingService(.optional) { mailing in
             try await mailing.signUp("ann")
-            try await mailing.service.confirmAddress(CodeConfirmation(code: try await mailing.lastMail().linkCode))
+            try await mailing.service.run(
+                Actions.authVerifyConfirm,
+                CodeConfirmation(code: try await mailing.lastMail().linkCode)
+            )
             let visit = try await logIn(mailing)
             let factor = """
                 INSERT INTO _factor (user_id, kind, secret_sealed, hash, confirmed_at)
@@ -301,7 +312,7 @@ import Testing
             default: break
             }
             try await mailing.waitAMinute()
-            try await mailing.service.undoAddressChange(undo)
+            try await mailing.service.run(Actions.authEmailUndo, undo)
             let factors = "SELECT kind, pending_sealed IS NOT NULL FROM _factor ORDER BY kind DESC"
             #expect(try await mailing.fixture.psql(factors) == left)
             let confirmation = ResetConfirmation(
@@ -309,10 +320,10 @@ import Testing
                 password: "my own secret"
             )
             if left.isEmpty {
-                _ = try await mailing.service.resetPassword(confirmation)
+                _ = try await mailing.service.run(Actions.authResetConfirm, confirmation)
             } else {
                 try await expectError(.secondFactorRequired) {
-                    try await mailing.service.resetPassword(confirmation)
+                    try await mailing.service.run(Actions.authResetConfirm, confirmation)
                 }
             }
         }
@@ -323,9 +334,9 @@ import Testing
         try await withMailingService(.optional) { mailing in
             let (visit, undo) = try await changed(mailing)
             let later = try await change(mailing, visit, to: "third@example.org")
-            try await mailing.service.undoAddressChange(later)
+            try await mailing.service.run(Actions.authEmailUndo, later)
             #expect(try await addresses(mailing) == "new@example.org|new@example.org")
-            try await mailing.service.undoAddressChange(undo)
+            try await mailing.service.run(Actions.authEmailUndo, undo)
             #expect(try await addresses(mailing) == "ann@example.org|ann@example.org")
         }
     }
@@ -337,7 +348,7 @@ import Testing
             let successes = await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<12 {
                     let code = number % 2 == 0 ? first : second
-                    group.addTask { (try? await mailing.service.undoAddressChange(code)) != nil }
+                    group.addTask { (try? await mailing.service.run(Actions.authEmailUndo, code)) != nil }
                 }
                 return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
@@ -354,7 +365,7 @@ import Testing
                 "SELECT round(extract(epoch FROM link_expires_at - now()) / 86400) FROM _code WHERE kind = 'undo'"
             #expect(try await mailing.fixture.psql(days) == "7")
             try await mailing.fixture.psql("UPDATE _code SET link_expires_at = now() WHERE kind = 'undo'")
-            try await expectError(.invalidToken) { try await mailing.service.undoAddressChange(undo) }
+            try await expectError(.invalidToken) { try await mailing.service.run(Actions.authEmailUndo, undo) }
             #expect(try await addresses(mailing) == "new@example.org|new@example.org")
         }
     }
@@ -375,7 +386,7 @@ import Testing
             try await mailing.fixture.psql("DELETE FROM _mail")
             _ = try await change(mailing, visit, to: "ann@example.org")
             #expect(try await addresses(mailing) == "ann@example.org|ann@example.org")
-            try await mailing.service.undoAddressChange(undo)
+            try await mailing.service.run(Actions.authEmailUndo, undo)
             try await mailing.fixture.psql("UPDATE _former_login SET until = now()")
             try await mailing.signUp("bob")
             try await mailing.fixture.psql(
@@ -397,8 +408,9 @@ import Testing
             let (visit, _) = try await changed(mailing)
             try await mailing.fixture.psql("DELETE FROM _mail")
             _ = try await change(mailing, visit, to: "ann@example.org")
-            _ = try await mailing.service.deleteUser(
-                DeleteUserRequest(userID: visit.user),
+            _ = try await mailing.service.run(
+                Actions.userDelete,
+                UserDeletion(userID: visit.user),
                 by: ServiceFixture.masterCaller
             )
             let kept = try await mailing.fixture.psql("SELECT count(*), count(user_id) FROM _former_login")
@@ -479,7 +491,10 @@ import Testing
         try await withMailingService(.optional) { mailing in
             let origin = RequestOrigin(address: "192.0.2.7", requestID: "r1")
             try await mailing.signUp("ann")
-            try await mailing.service.confirmAddress(CodeConfirmation(code: try await mailing.lastMail().linkCode))
+            try await mailing.service.run(
+                Actions.authVerifyConfirm,
+                CodeConfirmation(code: try await mailing.lastMail().linkCode)
+            )
             let visit = try await logIn(mailing)
             try await expectError(.invalidCredentials) {
                 try await request(mailing, visit, password: "a wrong secret", origin: origin)
@@ -491,7 +506,7 @@ import Testing
                 try await confirm(mailing, visit, wrong, ticket.handle, origin: origin)
             }
             try await confirm(mailing, visit, digits, ticket.handle, origin: origin)
-            try await mailing.service.undoAddressChange(try await mailing.lastMail().linkCode, origin: origin)
+            try await mailing.service.run(Actions.authEmailUndo, try await mailing.lastMail().linkCode, origin: origin)
             await mailing.service.storeAudit()
             let rows = try await mailing.fixture.psql(
                 """

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -67,30 +68,32 @@ import Testing
 
     private func reset(_ mailing: MailingFixture, onPage: Bool = false) async throws -> AuthResult? {
         try await mailing.waitAMinute()
-        _ = try await mailing.service.requestReset(CodeRequest(email: Self.email))
+        _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: Self.email))
         let confirmation = ResetConfirmation(
             code: CodeConfirmation(code: try await mailing.lastMail().linkCode),
             password: "the owner's secret"
         )
         guard !onPage else {
-            try await mailing.service.resetPasswordOnPage(confirmation)
+            try await mailing.service.resetPasswordOnPage(confirmation, Call(by: .anonymous))
             return nil
         }
-        return try await mailing.service.resetPassword(confirmation)
+        return try await mailing.service.run(Actions.authResetConfirm, confirmation)
     }
 
     private func link(_ mailing: MailingFixture) async throws -> AuthResult {
         try await mailing.waitAMinute()
-        let ticket = try await mailing.service.requestLogInLink(CodeRequest(email: Self.email))
-        return try await mailing.service.logIn(
-            LinkLogInRequest(code: try await mailing.lastMail().digits, handle: ticket.handle)
+        let ticket = try await mailing.service.run(Actions.authLinkRequest, CodeRequest(email: Self.email))
+        return try await mailing.service.run(
+            Actions.authLinkLogIn,
+            LinkLogIn(code: try await mailing.lastMail().digits, handle: ticket.handle)
         )
     }
 
     private func verify(_ mailing: MailingFixture, with own: Credentials = Credentials()) async throws {
         try await mailing.waitAMinute()
-        _ = try await mailing.service.requestVerification(CodeRequest(email: Self.email), by: .anonymous)
-        try await mailing.service.confirmAddress(
+        _ = try await mailing.service.run(Actions.authVerifyRequest, VerificationRequest(email: Self.email), by: .anonymous)
+        try await mailing.service.run(
+            Actions.authVerifyConfirm,
             CodeConfirmation(code: try await mailing.lastMail().linkCode),
             with: own
         )
@@ -178,12 +181,14 @@ import Testing
     @Test func anInvitationEndsWhatAStrangerAdded() async throws {
         try await withMailingService(.optional) { mailing in
             let stranger = try await squat(.anonymous, mailing)
-            let user = try await mailing.service.invite(
+            let user = try await mailing.service.run(
+                Actions.authInvite,
                 CodeRequest(email: Self.email),
                 by: ServiceFixture.masterCaller
             )
             #expect(user == stranger.userID)
-            let result = try await mailing.service.resetPassword(
+            let result = try await mailing.service.run(
+                Actions.authResetConfirm,
                 ResetConfirmation(
                     code: CodeConfirmation(code: try await mailing.lastMail().linkCode),
                     password: "the owner's secret"

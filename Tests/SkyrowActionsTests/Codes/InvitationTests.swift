@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -13,7 +14,7 @@ import Testing
     }
 
     private func invite(_ email: String, _ mailing: MailingFixture) async throws(SkyrowError) -> UserID {
-        try await mailing.service.invite(CodeRequest(email: email), by: ServiceFixture.masterCaller)
+        try await mailing.service.run(Actions.authInvite, CodeRequest(email: email), by: ServiceFixture.masterCaller)
     }
 
     @Test func anInvitedUserChoosesThePasswordOnce() async throws {
@@ -25,11 +26,11 @@ import Testing
             #expect(mail.text.contains("168 hours") && mail.digits.isEmpty)
             let credentials = LogInRequest(authData: ["email": "ann@example.org"], password: "another secret")
             try await expectError(.invalidCredentials) { try await mailing.service.logIn(credentials) }
-            let result = try await mailing.service.resetPassword(reset(mail.linkCode))
+            let result = try await mailing.service.run(Actions.authResetConfirm, reset(mail.linkCode))
             #expect(result.userID == user)
             // The link has proved the address.
             #expect(try await mailing.service.logIn(credentials).userID == user)
-            try await expectError(.invalidToken) { try await mailing.service.resetPassword(reset(mail.linkCode)) }
+            try await expectError(.invalidToken) { try await mailing.service.run(Actions.authResetConfirm, reset(mail.linkCode)) }
             // No notice that a password was changed.
             #expect(await mailing.sent().count == 1)
             #expect(
@@ -48,8 +49,8 @@ import Testing
             #expect(try await invite("Ann@Example.org", mailing) == user)
             let second = try await mailing.lastMail().linkCode
             // The later mail ends the one before.
-            try await expectError(.invalidToken) { try await mailing.service.resetPassword(reset(first)) }
-            _ = try await mailing.service.resetPassword(reset(second))
+            try await expectError(.invalidToken) { try await mailing.service.run(Actions.authResetConfirm, reset(first)) }
+            _ = try await mailing.service.run(Actions.authResetConfirm, reset(second))
             try await mailing.waitAMinute()
             let error = try await expectError(.duplicated) { _ = try await invite("ann@example.org", mailing) }
             #expect(error?.info["arguments"] == .list([.string("email")]))
@@ -74,7 +75,7 @@ import Testing
                     ) == "t"
                 )
                 try await mailing.fixture.psql(change)
-                try await expectError(.invalidToken) { try await mailing.service.resetPassword(reset(code)) }
+                try await expectError(.invalidToken) { try await mailing.service.run(Actions.authResetConfirm, reset(code)) }
             }
         }
     }
@@ -83,9 +84,9 @@ import Testing
         try await withMailingService { mailing in
             let (_, caller) = try await mailing.service.signUp("ann", password: "a long secret")
             let request = CodeRequest(email: "eve@example.org")
-            try await expectError(.permissionDenied) { try await mailing.service.invite(request, by: caller) }
+            try await expectError(.permissionDenied) { try await mailing.service.run(Actions.authInvite, request, by: caller) }
             try await expectError(.notSupported) {
-                try await mailing.fixture.service.invite(request, by: ServiceFixture.masterCaller)
+                try await mailing.fixture.service.run(Actions.authInvite, request, by: ServiceFixture.masterCaller)
             }
             for email in ["none", "eve@example.org\nBcc: all@example.org", "e\u{435}ve@example.org"] {
                 try await expectError(.invalidArgument) { _ = try await invite(email, mailing) }
@@ -95,7 +96,7 @@ import Testing
             administrator.isAdministrator = true
             let off = mailing.fixture.configured { $0.accountLife.admitsSelfSignUp = false }
             try await expectError(.permissionDenied) { _ = try await off.signUp("bob") }
-            _ = try await mailing.service.invite(request, by: administrator)
+            _ = try await mailing.service.run(Actions.authInvite, request, by: administrator)
         }
     }
 }

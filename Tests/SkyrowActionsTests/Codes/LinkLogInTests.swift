@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -27,7 +28,7 @@ import Testing
 
     private func request(_ mailing: MailingFixture, _ email: String) async throws -> (handle: String, mail: MailMessage)
     {
-        let ticket = try await mailing.service.requestLogInLink(CodeRequest(email: email))
+        let ticket = try await mailing.service.run(Actions.authLinkRequest, CodeRequest(email: email))
         return (ticket.handle, try await mailing.lastMail())
     }
 
@@ -38,9 +39,10 @@ import Testing
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin()
     ) async throws(SkyrowError) -> AuthResult {
-        try await mailing.service.logIn(
-            LinkLogInRequest(code: code, handle: handle),
-            from: client,
+        try await mailing.service.run(
+            Actions.authLinkLogIn,
+            LinkLogIn(code: code, handle: handle),
+            client: client,
             origin: origin
         )
     }
@@ -64,8 +66,8 @@ import Testing
                 #expect(mail.text.contains("https://app.example.org/in?from=mail&code="))
                 let link = try #require(mail.text.firstMatch(of: /&code=([A-Za-z0-9_-]{43})/)).1
                 let code = isLink ? String(link) : mail.digits
-                let other = try await mailing.service.requestLogInLink(CodeRequest(email: "eve@example.org"))
-                for handle in [other.handle, "c_none", "", "c_" + String(repeating: "A", count: 22)] {
+                let other = try await mailing.service.run(Actions.authLinkRequest, CodeRequest(email: "eve@example.org"))
+                for handle in [other.handle, "c_none", "x", "c_" + String(repeating: "A", count: 22)] {
                     try await expectError(.invalidToken) { try await logIn(mailing, code, handle) }
                 }
                 let result = try await logIn(mailing, code, handle)
@@ -97,7 +99,7 @@ import Testing
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
             try await expectError(.notSupported) {
-                try await mailing.service.requestLogInLink(CodeRequest(email: "ann@example.org"))
+                try await mailing.service.run(Actions.authLinkRequest, CodeRequest(email: "ann@example.org"))
             }
             try await expectError(.notSupported) { try await logIn(mailing, "123456", "c_none") }
         }
@@ -198,8 +200,8 @@ import Testing
         try await withLinks { mailing in
             try await signUp(mailing, "ann")
             for email in ["ann@example.org", "eve@example.org", "no address"] {
-                let ticket = try await mailing.service.requestLogInLink(CodeRequest(email: email))
-                let again = try await mailing.service.requestLogInLink(CodeRequest(email: email))
+                let ticket = try await mailing.service.run(Actions.authLinkRequest, CodeRequest(email: email))
+                let again = try await mailing.service.run(Actions.authLinkRequest, CodeRequest(email: email))
                 #expect(ticket.handle.utf8.count == 24 && again.handle.utf8.count == 24 && again != ticket)
                 #expect(ticket.expiresAt == mailing.clock.clock.now().adding(.seconds(900)))
                 let isKnown = email == "ann@example.org"
@@ -225,7 +227,7 @@ import Testing
             let link = CodeRequest(email: "ann@example.org")
             func ask(from client: ClientKey) async throws -> (handle: String, isSent: Bool) {
                 let before = await mailing.sent().count
-                let ticket = try await mailing.service.requestLogInLink(link, from: client)
+                let ticket = try await mailing.service.run(Actions.authLinkRequest, link, client: client)
                 return (ticket.handle, await mailing.sent().count > before)
             }
             for number in 0..<7 {
@@ -258,14 +260,14 @@ import Testing
             func isSent(from client: ClientKey, to request: CodeRequest = request) async throws -> Bool {
                 let before = try await mailing.fixture.psql("SELECT count(*) FROM _mail")
                 if kind == .link {
-                    _ = try await mailing.service.requestLogInLink(request, from: client)
+                    _ = try await mailing.service.run(Actions.authLinkRequest, request, client: client)
                 } else {
-                    _ = try await mailing.service.requestReset(request, from: client)
+                    _ = try await mailing.service.run(Actions.authResetRequest, request, client: client)
                 }
                 return try await mailing.fixture.psql("SELECT count(*) FROM _mail") != before
             }
             // The owner has logged in from home before.
-            let ticket = try await mailing.service.requestLogInLink(request, from: Self.home)
+            let ticket = try await mailing.service.run(Actions.authLinkRequest, request, client: Self.home)
             _ = try await logIn(mailing, try await mailing.lastMail().digits, ticket.handle, from: Self.home)
             try await mailing.fixture.psql("DELETE FROM _mail")
             for number in 0..<20 {

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -21,7 +22,7 @@ import Testing
         let failure = MailFailure(.transient, "The server is busy.")
         try await withMailingService(failures: [failure, failure]) { mailing in
             try await mailing.signUp("ann")
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             #expect(await mailing.sent().isEmpty)
             #expect(try await state(mailing) == "waiting|1|f|1")
             // Not before its time.
@@ -50,7 +51,7 @@ import Testing
     func aMailThatCannotBeSentIsGivenUp(_ failure: MailFailure, _ change: String) async throws {
         try await withMailingService(failures: [failure]) { mailing in
             try await mailing.signUp("ann")
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             if !change.isEmpty { try await mailing.fixture.psql(change) }
             #expect(await mailing.sent().isEmpty)
             let row = try await mailing.fixture.psql(
@@ -69,7 +70,7 @@ import Testing
             try await mailing.fixture.psql(
                 "UPDATE \"user\" SET email = E'ann@example.org\\r\\nBcc: eve@example.org'"
             )
-            _ = try await mailing.service.requestReset(CodeRequest(email: address))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: address))
             #expect(await mailing.sent().isEmpty)
             #expect(try await mailing.fixture.psql("SELECT state FROM _mail") == "dead")
         }
@@ -79,7 +80,7 @@ import Testing
     @Test func aMailOfADeadProcessIsTakenOver() async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let mails = mailing.service.store.mails
             let lost = try await mails.lease(4)
             #expect(lost.count == 1)
@@ -173,7 +174,7 @@ import Testing
     @Test func theMailsThatWaitAreCounted() async throws {
         try await withMailingService { mailing in
             for name in ["ann", "eve"] {
-                _ = try await mailing.service.requestReset(CodeRequest(email: "\(name)@example.org"))
+                _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "\(name)@example.org"))
             }
             await mailing.service.countMail()
             #expect(mailing.service.statistics.waitingMails == 2)
@@ -186,7 +187,7 @@ import Testing
     @Test func aMailThatNoProcessSendsIsGivenUpWithItsCode() async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             #expect(try await mailing.service.store.mails.purge() == 0)
             try await mailing.fixture.psql("UPDATE _mail SET created_at = created_at - interval '26 hours'")
             #expect(try await mailing.service.store.mails.purge() == 1)
@@ -202,7 +203,7 @@ import Testing
             try await mailing.signUp("ann")
             let running = Task { try? await mailing.service.run() }
             defer { running.cancel() }
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let mail = try await mailing.transport.message(0)
             #expect(mail.to.description == "ann@example.org")
         }
@@ -210,7 +211,7 @@ import Testing
 
     @Test func codesAreForgottenADayAfterTheirEnd() async throws {
         try await withMailingService { mailing in
-            _ = try await mailing.service.requestReset(CodeRequest(email: "a@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "a@example.org"))
             #expect(try await mailing.service.store.codes.purgeExpired() == 0)
             try await mailing.fixture.psql("UPDATE _code SET link_expires_at = now() - interval '25 hours'")
             #expect(try await mailing.service.store.codes.purgeExpired() == 1)

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowPostgres
 import SkyrowRemote
 import SkyrowStore
@@ -19,12 +20,12 @@ import Testing
     @Test func aLinkSetsANewPasswordOnce() async throws {
         try await withMailingService { mailing in
             let before = try await mailing.signUp("ann")
-            _ = try await mailing.service.requestReset(CodeRequest(email: "Ann@Example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "Ann@Example.org"))
             let mail = try await mailing.lastMail()
             #expect(mail.to.description == "ann@example.org")
             #expect(mail.text.contains("https://api.example.org/base/auth/reset?code=\(mail.linkCode)"))
             #expect(mail.linkCode.utf8.count == 43 && mail.digits.utf8.count == 6)
-            let result = try await mailing.service.resetPassword(confirmation(mail.linkCode))
+            let result = try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode))
             #expect(result.userID == before.userID)
             _ = try await mailing.service.authenticate(.token(result.accessToken), for: .user)
             // The sessions of before are over, and so is the old password.
@@ -34,7 +35,7 @@ import Testing
             try await expectError(.invalidCredentials) { try await mailing.logIn("ann", "a long secret") }
             _ = try await mailing.logIn("ann", "another secret")
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(confirmation(mail.linkCode, password: "a third secret"))
+                try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode, password: "a third secret"))
             }
             _ = try await mailing.logIn("ann", "another secret")
             // The owner of the address hears of it.
@@ -57,7 +58,7 @@ import Testing
             try await service.store.client.withTransaction { transaction in
                 try await transaction.executeScript(SQL(trustedText: lock))
                 _ = try await waiting(for: "a request for a mail") {
-                    try await service.requestReset(CodeRequest(email: "ann@example.org"))
+                    try await service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
                 }
                 try await transaction.execute("SELECT pg_advisory_unlock_all()")
             }
@@ -70,19 +71,19 @@ import Testing
     @Test func digitsCountWithTheHandleOfWhoAsked() async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
-            let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let digits = try await mailing.lastMail().digits
-            let other = try await mailing.service.requestReset(CodeRequest(email: "bob@example.org"))
-            for handle in [nil, other.handle, "c_", ""] {
+            let other = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "bob@example.org"))
+            for handle in [nil, other.handle, "c_", "x"] {
                 try await expectError(.invalidToken) {
-                    try await mailing.service.resetPassword(confirmation(digits, handle))
+                    try await mailing.service.run(Actions.authResetConfirm, confirmation(digits, handle))
                 }
             }
             let grouped = digits.prefix(3) + " " + digits.dropFirst(3)
-            _ = try await mailing.service.resetPassword(confirmation(String(grouped), ticket.handle))
+            _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(String(grouped), ticket.handle))
             _ = try await mailing.logIn("ann", "another secret")
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(confirmation(digits, ticket.handle))
+                try await mailing.service.run(Actions.authResetConfirm, confirmation(digits, ticket.handle))
             }
         }
     }
@@ -90,18 +91,18 @@ import Testing
     @Test func fiveWrongDigitsEndTheDigitsAndNotTheLink() async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
-            let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let mail = try await mailing.lastMail()
             let wrong = mail.digits == "000000" ? "000001" : "000000"
             for _ in 0..<5 {
                 try await expectError(.invalidToken) {
-                    try await mailing.service.resetPassword(confirmation(wrong, ticket.handle))
+                    try await mailing.service.run(Actions.authResetConfirm, confirmation(wrong, ticket.handle))
                 }
             }
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(confirmation(mail.digits, ticket.handle))
+                try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.digits, ticket.handle))
             }
-            _ = try await mailing.service.resetPassword(confirmation(mail.linkCode))
+            _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode))
         }
     }
 
@@ -110,26 +111,26 @@ import Testing
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
             for _ in 0..<3 {
-                let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
                 let digits = try await mailing.lastMail().digits
                 let wrong = digits == "000000" ? "000001" : "000000"
                 for _ in 0..<5 {
                     try await expectError(.invalidToken) {
-                        try await mailing.service.resetPassword(confirmation(wrong, ticket.handle))
+                        try await mailing.service.run(Actions.authResetConfirm, confirmation(wrong, ticket.handle))
                     }
                 }
                 try await mailing.waitAMinute()
             }
-            let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             var digits = try await mailing.lastMail().digits
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(confirmation(digits, ticket.handle))
+                try await mailing.service.run(Actions.authResetConfirm, confirmation(digits, ticket.handle))
             }
             try await mailing.waitAMinute()
             try await mailing.fixture.psql("UPDATE _code SET guesses_since = guesses_since - interval '25 hours'")
-            let next = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let next = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             digits = try await mailing.lastMail().digits
-            _ = try await mailing.service.resetPassword(confirmation(digits, next.handle))
+            _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(digits, next.handle))
         }
     }
 
@@ -148,15 +149,15 @@ import Testing
     func aCodeIsVoidAfter(_ change: String) async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
-            let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let mail = try await mailing.lastMail()
             try await mailing.fixture.psql(change)
             let hashes = try await mailing.fixture.psql("SELECT password_hash FROM _user")
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(confirmation(mail.linkCode))
+                try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode))
             }
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(confirmation(mail.digits, ticket.handle))
+                try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.digits, ticket.handle))
             }
             #expect(try await mailing.fixture.psql("SELECT password_hash FROM _user") == hashes)
         }
@@ -165,15 +166,15 @@ import Testing
     @Test func aNewCodeEndsTheOneBefore() async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let first = try await mailing.lastMail()
             try await mailing.waitAMinute()
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let second = try await mailing.lastMail()
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(confirmation(first.linkCode))
+                try await mailing.service.run(Actions.authResetConfirm, confirmation(first.linkCode))
             }
-            _ = try await mailing.service.resetPassword(confirmation(second.linkCode))
+            _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(second.linkCode))
         }
     }
 
@@ -181,7 +182,7 @@ import Testing
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
             for round in 0..<10 {
-                let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
                 let mail = try await mailing.lastMail()
                 let successes = await withTaskGroup(of: Bool.self) { group in
                     for number in 0..<8 {
@@ -191,7 +192,7 @@ import Testing
                             isLink ? nil : ticket.handle,
                             password: "secret \(round) \(number)"
                         )
-                        group.addTask { (try? await mailing.service.resetPassword(request)) != nil }
+                        group.addTask { (try? await mailing.service.run(Actions.authResetConfirm, request)) != nil }
                     }
                     return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
                 }
@@ -211,11 +212,11 @@ import Testing
                 "UPDATE _user SET disabled = true WHERE id = (SELECT _id FROM \"user\" WHERE username = 'bob')"
             )
             for email in ["ann@example.org", "bob@example.org", "eve@example.org", "no address", "a\r\nb@c.org"] {
-                let ticket = try await mailing.service.requestReset(CodeRequest(email: email))
+                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: email))
                 #expect(ticket.handle.utf8.count == 24)
                 #expect(ticket.expiresAt == mailing.clock.clock.now().adding(.seconds(900)))
                 // Nor do further ones, which are too many for an address with and without an account.
-                let again = try await mailing.service.requestReset(CodeRequest(email: email))
+                let again = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: email))
                 #expect(again.handle.utf8.count == 24 && again.handle != ticket.handle)
             }
             #expect(try await mailing.fixture.psql("SELECT count(*) FROM _mail WHERE state = 'waiting'") == "5")
@@ -232,10 +233,10 @@ import Testing
 
     @Test func aHandleOfNoAccountRefusesLikeAnother() async throws {
         try await withMailingService { mailing in
-            let ticket = try await mailing.service.requestReset(CodeRequest(email: "eve@example.org"))
+            let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "eve@example.org"))
             for _ in 0..<6 {
                 let error = try await expectError(.invalidToken) {
-                    try await mailing.service.resetPassword(confirmation("123456", ticket.handle))
+                    try await mailing.service.run(Actions.authResetConfirm, confirmation("123456", ticket.handle))
                 }
                 #expect(error?.message == "The code is not valid. Request a new one." && error?.info.isEmpty == true)
             }
@@ -253,23 +254,28 @@ import Testing
             // One a minute, five an hour, in whatever form the address is written.
             for number in 1...7 {
                 let form = number % 2 == 0 ? "ann@example.org" : "ANN@example.ORG"
-                _ = try await mailing.service.requestReset(CodeRequest(email: form), from: here)
-                _ = try await mailing.service.requestReset(CodeRequest(email: form), from: here)
+                _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: form), client: here)
+                _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: form), client: here)
                 #expect(try await count() == "\(min(number, 5))")
                 try await mailing.waitAMinute()
             }
             // Twenty an hour by a network, whatever the addresses.
             for number in 0..<20 {
-                _ = try await mailing.service.requestReset(CodeRequest(email: "a\(number)@example.org"), from: here)
+                _ = try await mailing.service.run(
+                    Actions.authResetRequest,
+                    CodeRequest(email: "a\(number)@example.org"),
+                    client: here
+                )
             }
             #expect(try await count() == "20")
-            _ = try await mailing.service.requestReset(
+            _ = try await mailing.service.run(
+                Actions.authResetRequest,
                 CodeRequest(email: "b@example.org"),
-                from: ClientKey(high: 1, low: 3)
+                client: ClientKey(high: 1, low: 3)
             )
             #expect(try await count() == "21")
             try await mailing.fixture.psql("UPDATE _mail SET created_at = created_at - interval '1 hour'")
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"), from: here)
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"), client: here)
             #expect(try await count() == "22")
         }
     }
@@ -281,7 +287,11 @@ import Testing
                 for number in 0..<16 {
                     let client = ClientKey(high: 0, low: UInt64(number % 3 + 1))
                     group.addTask {
-                        _ = try? await mailing.service.requestReset(CodeRequest(email: "ann@example.org"), from: client)
+                        _ = try? await mailing.service.run(
+                            Actions.authResetRequest,
+                            CodeRequest(email: "ann@example.org"),
+                            client: client
+                        )
                     }
                 }
             }
@@ -292,17 +302,18 @@ import Testing
     @Test func aWeakPasswordCostsNoCode() async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
-            let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let mail = try await mailing.lastMail()
             for password in ["", String(repeating: "x", count: 4097)] {
                 try await expectError(.invalidArgument) {
-                    try await mailing.service.resetPassword(
+                    try await mailing.service.run(
+                        Actions.authResetConfirm,
                         confirmation(mail.digits, ticket.handle, password: password)
                     )
                 }
             }
             #expect(try await mailing.fixture.psql("SELECT attempts FROM _code") == "0")
-            _ = try await mailing.service.resetPassword(confirmation(mail.digits, ticket.handle))
+            _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.digits, ticket.handle))
         }
     }
 
@@ -311,28 +322,33 @@ import Testing
         try await withMailingService(guesses: GuessLimits(client: nil, account: nil, total: 3)) { mailing in
             try await mailing.signUp("ann")
             let here = ClientKey(high: 1, low: 1)
-            let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let mail = try await mailing.lastMail()
             for _ in 0..<3 {
                 let unknown = CodeHandle(OneTimeCode().id).description
                 try await expectError(.invalidToken) {
-                    try await mailing.service.resetPassword(confirmation("123456", unknown), from: here)
+                    try await mailing.service.run(Actions.authResetConfirm, confirmation("123456", unknown), client: here)
                 }
             }
             for _ in 0..<2 {
                 try await expectError(.rateLimited) {
-                    try await mailing.service.resetPassword(confirmation(mail.digits, ticket.handle), from: here)
+                    try await mailing.service.run(
+                        Actions.authResetConfirm,
+                        confirmation(mail.digits, ticket.handle),
+                        client: here
+                    )
                 }
             }
             // What was refused has cost no attempt, and others guess on.
             #expect(try await mailing.fixture.psql("SELECT attempts FROM _code") == "0")
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(
+                try await mailing.service.run(
+                    Actions.authResetConfirm,
                     confirmation("no digits", ticket.handle),
-                    from: ClientKey(high: 1, low: 2)
+                    client: ClientKey(high: 1, low: 2)
                 )
             }
-            _ = try await mailing.service.resetPassword(confirmation(mail.linkCode), from: here)
+            _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode), client: here)
         }
     }
 
@@ -342,11 +358,12 @@ import Testing
             try await mailing.signUp("ann")
             let here = ClientKey(high: 1, low: 1)
             for round in 0..<4 {
-                let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
                 let digits = try await mailing.lastMail().digits
-                _ = try await mailing.service.resetPassword(
+                _ = try await mailing.service.run(
+                    Actions.authResetConfirm,
                     confirmation(digits, ticket.handle, password: "secret number \(round)"),
-                    from: here
+                    client: here
                 )
                 try await mailing.fixture.psql("DELETE FROM _mail")
             }
@@ -360,26 +377,27 @@ import Testing
             let origin = RequestOrigin(address: "192.0.2.7", requestID: "r1")
             let ann = try await mailing.signUp("ann")
             let verification = try await mailing.lastMail().linkCode
-            try await mailing.service.confirmAddress(CodeConfirmation(code: verification), origin: origin)
+            try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: verification), origin: origin)
             for number in 0..<2 {
                 try await mailing.fixture.psql("DELETE FROM _mail")
-                let ticket = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
                 let mail = try await mailing.lastMail()
                 let wrong = mail.digits == "000000" ? "000001" : "000000"
                 for (code, handle) in [(wrong, ticket.handle), ("none", nil), (wrong, "c_none")] as [(String, String?)]
                 {
                     try await expectError(.invalidToken) {
-                        try await mailing.service.resetPassword(confirmation(code, handle), origin: origin)
+                        try await mailing.service.run(Actions.authResetConfirm, confirmation(code, handle), origin: origin)
                     }
                 }
                 if number == 0 {
-                    _ = try await mailing.service.resetPassword(confirmation(mail.linkCode), origin: origin)
+                    _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode), origin: origin)
                 } else {
-                    try await mailing.service.resetPasswordOnPage(confirmation(mail.linkCode), origin: origin)
+                    try await mailing.service.resetPasswordOnPage(confirmation(mail.linkCode), Call(by: .anonymous, from: origin))
                 }
             }
-            _ = try await mailing.service.setPassword(
-                SetPasswordRequest(userID: ann.userID, password: "set by an operator"),
+            _ = try await mailing.service.run(
+                Actions.authResetPassword,
+                NewPassword(userID: ann.userID, password: "set by an operator"),
                 by: ServiceFixture.masterCaller,
                 origin: origin
             )
@@ -409,10 +427,14 @@ import Testing
     @Test func withoutMailNothingIsAskedFor() async throws {
         try await withService { fixture in
             try await expectError(.notSupported) {
-                try await fixture.service.requestReset(CodeRequest(email: "ann@example.org"))
+                try await fixture.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             }
             try await expectError(.notSupported) {
-                try await fixture.service.requestVerification(CodeRequest(email: "a@example.org"), by: .anonymous)
+                try await fixture.service.run(
+                    Actions.authVerifyRequest,
+                    VerificationRequest(email: "a@example.org"),
+                    by: .anonymous
+                )
             }
         }
     }
@@ -420,11 +442,11 @@ import Testing
     @Test func theMasterKeySetsAPassword() async throws {
         try await withMailingService { mailing in
             let before = try await mailing.signUp("ann")
-            let request = SetPasswordRequest(userID: before.userID, password: "set by an operator")
+            let request = NewPassword(userID: before.userID, password: "set by an operator")
             try await expectError(.permissionDenied) {
-                try await mailing.service.setPassword(request, by: Caller(kind: .user(before.userID)))
+                try await mailing.service.run(Actions.authResetPassword, request, by: Caller(kind: .user(before.userID)))
             }
-            let result = try await mailing.service.setPassword(request, by: ServiceFixture.masterCaller)
+            let result = try await mailing.service.run(Actions.authResetPassword, request, by: ServiceFixture.masterCaller)
             _ = try await mailing.service.authenticate(.token(result.accessToken), for: .user)
             try await expectError(.accessTokenNotAccepted) {
                 try await mailing.service.authenticate(.token(before.accessToken), for: .user)
@@ -432,14 +454,15 @@ import Testing
             _ = try await mailing.logIn("ann", "set by an operator")
             #expect(try await mailing.lastMail().subject.contains("was changed"))
             try await expectError(.resourceNotFound) {
-                try await mailing.service.setPassword(
-                    SetPasswordRequest(userID: "none", password: "set by an operator"),
+                try await mailing.service.run(
+                    Actions.authResetPassword,
+                    NewPassword(userID: "none", password: "set by an operator"),
                     by: ServiceFixture.masterCaller
                 )
             }
             try await mailing.fixture.psql("UPDATE _user SET disabled = true")
             try await expectError(.userDisabled) {
-                try await mailing.service.setPassword(request, by: ServiceFixture.masterCaller)
+                try await mailing.service.run(Actions.authResetPassword, request, by: ServiceFixture.masterCaller)
             }
         }
     }
@@ -461,7 +484,7 @@ import Testing
                 ("dora@example.org", carl, "dora@example.org"),
             ] as [(String, UserID?, String?)] {
                 let before = await mailing.sent().count
-                let ticket = try await mailing.service.requestReset(CodeRequest(email: email))
+                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: email))
                 let mails = await mailing.sent().dropFirst(before)
                 #expect(mails.map(\.to.description) == (to.map { [$0] } ?? []))
                 guard let user, let mail = mails.first else { continue }
@@ -469,7 +492,7 @@ import Testing
                     code: CodeConfirmation(code: mail.digits, handle: ticket.handle),
                     password: "another secret"
                 )
-                #expect(try await mailing.service.resetPassword(confirmation).userID == user)
+                #expect(try await mailing.service.run(Actions.authResetConfirm, confirmation).userID == user)
             }
             // It is no verified address of the profile, and a second factor from after that proof stays.
             #expect(
@@ -480,20 +503,24 @@ import Testing
                 "INSERT INTO _factor (user_id, kind, secret_sealed, confirmed_at) VALUES ('\(ann)', 'totp', '\\x01', now())"
             )
             try await mailing.waitAMinute()
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let code = try await mailing.lastMail().linkCode
             try await expectError(.secondFactorRequired) {
-                try await mailing.service.resetPassword(
+                try await mailing.service.run(
+                    Actions.authResetConfirm,
                     ResetConfirmation(code: CodeConfirmation(code: code), password: "a third secret")
                 )
             }
             // Changed names void the code.
             try await mailing.waitAMinute()
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let last = CodeConfirmation(code: try await mailing.lastMail().linkCode)
             try await mailing.fixture.psql("UPDATE \"user\" SET username = 'ann' WHERE _id = '\(ann)'")
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(ResetConfirmation(code: last, password: "a fourth secret"))
+                try await mailing.service.run(
+                    Actions.authResetConfirm,
+                    ResetConfirmation(code: last, password: "a fourth secret")
+                )
             }
         }
     }

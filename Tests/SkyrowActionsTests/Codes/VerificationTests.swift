@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -19,12 +20,12 @@ import Testing
             #expect(mail.text.contains("/auth/verify?code="))
             #expect(try await verified(mailing) == "-")
             _ = try await mailing.logIn("ann", "a long secret")
-            try await mailing.service.confirmAddress(CodeConfirmation(code: mail.linkCode))
+            try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: mail.linkCode))
             #expect(try await verified(mailing) == "ann@example.org")
             // Sessions go on.
             _ = try await mailing.service.authenticate(.token(result.accessToken), for: .user)
             try await expectError(.invalidToken) {
-                try await mailing.service.confirmAddress(CodeConfirmation(code: mail.linkCode))
+                try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: mail.linkCode))
             }
         }
     }
@@ -37,12 +38,13 @@ import Testing
             try await expectError(.invalidCredentials) { try await mailing.logIn("ann", "a wrong secret") }
             try await expectError(.verificationRequired) { try await mailing.logIn("ann", "a long secret") }
             try await mailing.waitAMinute()
-            let ticket = try await mailing.service.requestVerification(
-                CodeRequest(email: "ann@example.org"),
+            let ticket = try await mailing.service.run(
+                Actions.authVerifyRequest,
+                VerificationRequest(email: "ann@example.org"),
                 by: .anonymous
             )
             let mail = try await mailing.lastMail()
-            try await mailing.service.confirmAddress(CodeConfirmation(code: mail.digits, handle: ticket.handle))
+            try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: mail.digits, handle: ticket.handle))
             let result = try await mailing.logIn("ann", "a long secret")
             // Another address has to be proved anew.
             try await mailing.fixture.psql("UPDATE \"user\" SET email = 'new@example.org'")
@@ -70,9 +72,10 @@ import Testing
         try await withMailingService(.required) { mailing in
             try await expectError(.verificationRequired) { try await mailing.signUp("ann") }
             try await mailing.waitAMinute()
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let code = try await mailing.lastMail().linkCode
-            _ = try await mailing.service.resetPassword(
+            _ = try await mailing.service.run(
+                Actions.authResetConfirm,
                 ResetConfirmation(code: CodeConfirmation(code: code), password: "another secret")
             )
             _ = try await mailing.logIn("ann", "another secret")
@@ -84,15 +87,19 @@ import Testing
             let ann = Caller(kind: .user(try await mailing.signUp("ann").userID))
             _ = await mailing.sent()
             try await mailing.waitAMinute()
-            _ = try await mailing.service.requestVerification(CodeRequest(), by: ann)
+            _ = try await mailing.service.run(Actions.authVerifyRequest, VerificationRequest(), by: ann)
             let mails = await mailing.sent()
             #expect(mails.count == 2 && mails.last?.to.description == "ann@example.org")
             try await expectError(.notAuthenticated) {
-                try await mailing.service.requestVerification(CodeRequest(), by: .anonymous)
+                try await mailing.service.run(Actions.authVerifyRequest, VerificationRequest(), by: .anonymous)
             }
             let guest = try await mailing.service.signUp(SignUpRequest())
             try await expectError(.invalidArgument) {
-                try await mailing.service.requestVerification(CodeRequest(), by: Caller(kind: .user(guest.userID)))
+                try await mailing.service.run(
+                    Actions.authVerifyRequest,
+                    VerificationRequest(),
+                    by: Caller(kind: .user(guest.userID))
+                )
             }
         }
     }
@@ -104,7 +111,7 @@ import Testing
             let code = try await mailing.lastMail().linkCode
             try await mailing.fixture.psql("UPDATE \"user\" SET email = 'victim@example.org'")
             try await expectError(.invalidToken) {
-                try await mailing.service.confirmAddress(CodeConfirmation(code: code))
+                try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: code))
             }
             try await expectError(.verificationRequired) { try await mailing.logIn("ann", "a long secret") }
         }
@@ -116,12 +123,16 @@ import Testing
             try await expectError(.verificationRequired) { try await mailing.signUp("ann") }
             let old = try await mailing.lastMail().linkCode
             try await mailing.fixture.psql("UPDATE \"user\" SET email = 'new@example.org'")
-            _ = try await mailing.service.requestVerification(CodeRequest(email: "new@example.org"), by: .anonymous)
+            _ = try await mailing.service.run(
+                Actions.authVerifyRequest,
+                VerificationRequest(email: "new@example.org"),
+                by: .anonymous
+            )
             let new = try await mailing.lastMail().linkCode
-            try await mailing.service.confirmAddress(CodeConfirmation(code: new))
+            try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: new))
             _ = try await mailing.logIn("ann", "a long secret")
             try await expectError(.invalidToken) {
-                try await mailing.service.confirmAddress(CodeConfirmation(code: old))
+                try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: old))
             }
             #expect(try await verified(mailing) == "new@example.org")
             _ = try await mailing.logIn("ann", "a long secret")
@@ -133,15 +144,16 @@ import Testing
             try await mailing.signUp("ann")
             let verification = try await mailing.lastMail().linkCode
             try await expectError(.invalidToken) {
-                try await mailing.service.resetPassword(
+                try await mailing.service.run(
+                    Actions.authResetConfirm,
                     ResetConfirmation(code: CodeConfirmation(code: verification), password: "another secret")
                 )
             }
             try await mailing.waitAMinute()
-            _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let reset = try await mailing.lastMail().linkCode
             try await expectError(.invalidToken) {
-                try await mailing.service.confirmAddress(CodeConfirmation(code: reset))
+                try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: reset))
             }
         }
     }
@@ -154,15 +166,16 @@ import Testing
                 let successes = await withTaskGroup(of: Bool.self) { group in
                     for _ in 0..<8 {
                         group.addTask {
-                            (try? await mailing.service.confirmAddress(CodeConfirmation(code: code))) != nil
+                            (try? await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: code))) != nil
                         }
                     }
                     return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
                 }
                 #expect(successes == 1)
                 try await mailing.fixture.psql("DELETE FROM _mail")
-                _ = try await mailing.service.requestVerification(
-                    CodeRequest(email: "ann@example.org"),
+                _ = try await mailing.service.run(
+                    Actions.authVerifyRequest,
+                    VerificationRequest(email: "ann@example.org"),
                     by: .anonymous
                 )
             }

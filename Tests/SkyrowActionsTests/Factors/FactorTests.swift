@@ -369,10 +369,11 @@ import Testing
             let caller = try await service.authenticate(.token(before.accessToken), for: .user)
             let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
             _ = try await service.run(Actions.authTOTPConfirm, totp.code(at: try await step(mailing.fixture) - 1), by: caller)
-            _ = try await service.requestReset(CodeRequest(email: "ann@example.org"))
+            _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let code = try await mailing.lastMail().linkCode
             let error = try await expectError(.secondFactorRequired) {
-                try await service.resetPassword(
+                try await service.run(
+                    Actions.authResetConfirm,
                     ResetConfirmation(code: CodeConfirmation(code: code), password: "another secret")
                 )
             }

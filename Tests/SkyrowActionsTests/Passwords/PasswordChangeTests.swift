@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -44,21 +45,25 @@ import Testing
             _ = try await service.logIn(request)
         case .reset, .resetOnPage, .invitation:
             if way == .invitation {
-                _ = try await service.invite(CodeRequest(email: "ann@example.org"), by: ServiceFixture.masterCaller)
+                _ = try await service.run(
+                    Actions.authInvite,
+                    CodeRequest(email: "ann@example.org"),
+                    by: ServiceFixture.masterCaller
+                )
             } else {
-                _ = try await service.requestReset(CodeRequest(email: "ann@example.org"))
+                _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             }
             let code = try await mailing.lastMail().linkCode
             let request = ResetConfirmation(code: CodeConfirmation(code: code, handle: nil), password: password)
             if way == .resetOnPage {
-                try await service.resetPasswordOnPage(request)
+                try await service.resetPasswordOnPage(request, Call(by: .anonymous))
             } else {
-                _ = try await service.resetPassword(request)
+                _ = try await service.run(Actions.authResetConfirm, request)
             }
         case .master:
             let id = try await fixture.psql("SELECT _id FROM \"user\" WHERE username = 'ann'")
-            let request = SetPasswordRequest(userID: UserID(id), password: password)
-            _ = try await service.setPassword(request, by: ServiceFixture.masterCaller)
+            let request = NewPassword(userID: UserID(id), password: password)
+            _ = try await service.run(Actions.authResetPassword, request, by: ServiceFixture.masterCaller)
         case .desk:
             let desk = AccountDesk(
                 store: service.store,
@@ -142,8 +147,8 @@ import Testing
             )
             let id = UserID(try await fixture.psql("SELECT _id FROM \"user\""))
             for number in 1...5 {
-                let request = SetPasswordRequest(userID: id, password: "secret \(number)")
-                _ = try await service.setPassword(request, by: ServiceFixture.masterCaller)
+                let request = NewPassword(userID: id, password: "secret \(number)")
+                _ = try await service.run(Actions.authResetPassword, request, by: ServiceFixture.masterCaller)
             }
             // Two besides the present one.
             #expect(try await fixture.psql("SELECT count(*) FROM _password_history") == "2")
@@ -162,17 +167,18 @@ import Testing
                     )
                 case .reset, .resetOnPage:
                     try await fixture.psql("DELETE FROM _mail")
-                    _ = try await service.requestReset(CodeRequest(email: "ann@example.org"))
+                    _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
                     let code = CodeConfirmation(code: try await mailing.lastMail().linkCode, handle: nil)
                     let request = ResetConfirmation(code: code, password: password)
                     if way == .reset {
-                        _ = try await service.resetPassword(request)
+                        _ = try await service.run(Actions.authResetConfirm, request)
                     } else {
-                        try await service.resetPasswordOnPage(request)
+                        try await service.resetPasswordOnPage(request, Call(by: .anonymous))
                     }
                 default:
-                    _ = try await service.setPassword(
-                        SetPasswordRequest(userID: id, password: password),
+                    _ = try await service.run(
+                        Actions.authResetPassword,
+                        NewPassword(userID: id, password: password),
                         by: ServiceFixture.masterCaller
                     )
                 }

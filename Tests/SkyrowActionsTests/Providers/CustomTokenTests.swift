@@ -1,6 +1,7 @@
 import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -257,7 +258,7 @@ import Testing
         try await withSigning { signing in
             let ann = try await signing.logIn(signing.token("ann", ["skyprofile": #"{"name":"Ann"}"#]))
             try await AccountDesk(store: signing.service.store).setDisabled(
-                SetDisabledRequest(userID: ann.userID, isDisabled: true)
+                DisabledState(userID: ann.userID, isDisabled: true)
             )
             try await expectError(.userDisabled) {
                 try await signing.logIn(signing.token("ann", ["skyprofile": #"{"name":"Bob"}"#]))

@@ -124,8 +124,9 @@ import Testing
                 )
             }
             // A password is a way in where there is a login key to go with it.
-            _ = try await providers.service.setPassword(
-                SetPasswordRequest(userID: ann.userID, password: "a long secret"),
+            _ = try await providers.service.run(
+                Actions.authResetPassword,
+                NewPassword(userID: ann.userID, password: "a long secret"),
                 by: ServiceFixture.masterCaller
             )
             let again = try await providers.service.logIn(
@@ -300,9 +301,10 @@ import Testing
                     UPDATE _user SET verified_email = \(wasProven ? "'ann@example.org'" : "NULL") WHERE id = '\(ann.userID)'
                     """
                 )
-                _ = try await mailing.service.requestReset(CodeRequest(email: "ann@example.org"))
+                _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
                 let mail = try await mailing.lastMail()
-                _ = try await mailing.service.resetPassword(
+                _ = try await mailing.service.run(
+                    Actions.authResetConfirm,
                     ResetConfirmation(code: CodeConfirmation(code: mail.linkCode), password: "another secret")
                 )
                 let left = try await mailing.fixture.psql("SELECT count(*) FROM _identity")

@@ -1,6 +1,7 @@
 import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -254,7 +255,7 @@ import Testing
         try await withProviderService { providers in
             let account = try await providers.logIn("ann")
             try await AccountDesk(store: providers.service.store).setDisabled(
-                SetDisabledRequest(userID: account.userID, isDisabled: true, message: "Be nice.")
+                DisabledState(userID: account.userID, isDisabled: true, message: "Be nice.")
             )
             let error = try await expectError(.userDisabled) { try await providers.logIn("ann") }
             #expect(error?.info["message"] == .string("Be nice."))
@@ -268,7 +269,7 @@ import Testing
                 ) == "t"
             )
             try await AccountDesk(store: providers.service.store).setDisabled(
-                SetDisabledRequest(userID: account.userID, isDisabled: false)
+                DisabledState(userID: account.userID, isDisabled: false)
             )
             let again = try await providers.logIn("ann")
             #expect(again.userID == account.userID)

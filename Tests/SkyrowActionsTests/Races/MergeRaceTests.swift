@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -29,9 +30,9 @@ import Testing
             }
         }
         try await waiting(until: "records are saved", hearing: [saved]) { saved.value >= Race.tasks }
-        let request = MergeRequest(token: guest.accessToken)
-        async let first = racing[1].merge(request, by: caller)
-        async let second = racing[2].merge(request, by: caller)
+        let token = guest.accessToken
+        async let first = racing[1].run(Actions.authMerge, token, by: caller)
+        async let second = racing[2].run(Actions.authMerge, token, by: caller)
         let reports = try await [first, second]
         #expect(reports.contains { $0.isFinished })
         var titles: Set<String> = []

@@ -44,16 +44,16 @@ import Testing
                 _ = try await service.changePassword(request, by: caller)
             case .reset:
                 let code = CodeConfirmation(code: code)
-                _ = try await service.resetPassword(ResetConfirmation(code: code, password: "another secret"))
+                _ = try await service.run(Actions.authResetConfirm, ResetConfirmation(code: code, password: "another secret"))
             case .disable:
-                try await service.setDisabled(SetDisabledRequest(userID: user, isDisabled: true), by: master)
+                try await service.run(Actions.authDisableSet, DisabledState(userID: user, isDisabled: true), by: master)
             case .logOut: try await service.run(Actions.authLogOut, with: own)
             case .revoke:
                 let sessions = try await service.run(Actions.sessionList, by: caller, with: own)
                 _ = try await service.run(Actions.sessionRevoke, .ids(sessions.map(\.id)), by: caller, with: own)
             case .revokeAll:
                 _ = try await service.run(Actions.sessionRevoke, .all(exceptCurrent: false), by: caller, with: own)
-            case .deletion: _ = try await service.deleteUser(DeleteUserRequest(userID: user), by: master)
+            case .deletion: _ = try await service.run(Actions.userDelete, UserDeletion(userID: user), by: master)
             case .role:
                 let roles = [RoleName("role-\(name)")]
                 try await service.run(Actions.roleRevoke, RoleAssignment(roles: roles, users: [user]), by: master)
@@ -77,7 +77,7 @@ import Testing
         )
         var holder = Holder(loss: loss, name: name, user: result.userID, caller: caller, own: own)
         if loss == .reset {
-            _ = try await racing[0].requestReset(CodeRequest(email: "\(name)@example.org"))
+            _ = try await racing[0].run(Actions.authResetRequest, CodeRequest(email: "\(name)@example.org"))
             holder.code = try await racing.mail(to: "\(name)@example.org").linkCode
         }
         // All of them know of it, and remember the session.
@@ -203,8 +203,8 @@ import Testing
         var tokens: Set<String> = []
         for task in tasks { tokens.formUnion(try await task.value) }
         if ending == .disable {
-            let request = SetDisabledRequest(userID: holder.user, isDisabled: false)
-            try await racing[0].setDisabled(request, by: ServiceFixture.masterCaller)
+            let request = DisabledState(userID: holder.user, isDisabled: false)
+            try await racing[0].run(Actions.authDisableSet, request, by: ServiceFixture.masterCaller)
         }
         for service in racing.services {
             // Every session is looked up: what the database has is what counts.

@@ -67,7 +67,7 @@ import Testing
             for task in 0..<Race.tasks { callers.append(try await racing.signUp("\(name)-\(task)").caller) }
             let users = callers
             return Race { task, service in
-                _ = try await service.merge(MergeRequest(token: guest.accessToken), by: users[task])
+                _ = try await service.run(Actions.authMerge, guest.accessToken, by: users[task])
             }
         case .liveTicket:
             let (_, caller, own) = try await racing.signUp(name)
@@ -110,7 +110,7 @@ import Testing
         let to = "\(name)@example.org"
         let address = CodeRequest(email: to)
         if kind == .invitation {
-            let user = try await racing[0].invite(address, by: Self.master)
+            let user = try await racing[0].run(Actions.authInvite, address, by: Self.master)
             return reset(user, CodeConfirmation(code: try await racing.mail(to: to).linkCode), nil)
         }
         let (result, caller, own) = try await racing.signUp(name)
@@ -121,8 +121,9 @@ import Testing
         }
         func changeAddress() async throws -> (handle: String, mail: MailMessage) {
             try await racing.run("UPDATE _user SET verified_email = '\(to)' WHERE id = '\(user)'")
-            let ticket = try await racing[0].requestAddressChange(
-                EmailChangeRequest(email: "new-\(to)", password: RacingServices.password),
+            let ticket = try await racing[0].run(
+                Actions.authEmailChange,
+                EmailChange(email: "new-\(to)", password: RacingServices.password),
                 by: caller,
                 with: own
             )
@@ -130,35 +131,35 @@ import Testing
         }
         switch kind {
         case .verification:
-            let ticket = try await racing[0].requestVerification(address, by: .anonymous)
+            let ticket = try await racing[0].run(Actions.authVerifyRequest, VerificationRequest(email: to))
             let mail = try await racing.mail(to: to)
             let codes = (0..<Race.tasks).map { confirmation(mail, ticket.handle, $0) }
-            return Race { task, service in _ = try await service.confirmAddress(codes[task]) }
+            return Race { task, service in _ = try await service.run(Actions.authVerifyConfirm, codes[task]) }
         case .reset:
-            let ticket = try await racing[0].requestReset(address)
+            let ticket = try await racing[0].run(Actions.authResetRequest, address)
             let mail = try await racing.mail(to: to)
             return reset(user, confirmation(mail, ticket.handle, 0), confirmation(mail, ticket.handle, 1))
         case .addressChange:
             let (handle, mail) = try await changeAddress()
-            let code = CodeConfirmation(code: mail.digits, handle: handle)
+            let code = EmailConfirmation(code: mail.digits, handle: handle)
             // Digits are tried five times.
             return Race(of: 5) { _, service in
-                try await service.confirmAddressChange(code, by: caller, with: own)
+                try await service.run(Actions.authEmailConfirm, code, by: caller, with: own)
             }
         case .undo:
             let (handle, mail) = try await changeAddress()
-            let code = CodeConfirmation(code: mail.digits, handle: handle)
-            try await racing[0].confirmAddressChange(code, by: caller, with: own)
+            let code = EmailConfirmation(code: mail.digits, handle: handle)
+            try await racing[0].run(Actions.authEmailConfirm, code, by: caller, with: own)
             let undo = try await racing.mail(to: to).linkCode
-            return Race { _, service in try await service.undoAddressChange(undo) }
+            return Race { _, service in try await service.run(Actions.authEmailUndo, undo) }
         case .logIn:
             try await racing.run("UPDATE _user SET verified_email = '\(to)' WHERE id = '\(user)'")
-            let ticket = try await racing[0].requestLogInLink(address)
+            let ticket = try await racing[0].run(Actions.authLinkRequest, address)
             let mail = try await racing.mail(to: to)
             let sessions = "SELECT count(*) FROM app_internal._session WHERE user_id = '\(user)'"
             return Race(outcome: (sessions, 2)) { task, service in
                 let code = task.isMultiple(of: 2) ? mail.linkCode : mail.digits
-                _ = try await service.logIn(LinkLogInRequest(code: code, handle: ticket.handle))
+                _ = try await service.run(Actions.authLinkLogIn, LinkLogIn(code: code, handle: ticket.handle))
             }
         case .invitation: throw RaceLost("An invitation has no account before it.")
         }
@@ -169,7 +170,7 @@ import Testing
         let sessions = "SELECT count(*) FROM app_internal._session WHERE user_id = '\(user)'"
         return Race(outcome: (sessions, 1)) { task, service in
             let code = task.isMultiple(of: 2) ? link : digits ?? link
-            _ = try await service.resetPassword(ResetConfirmation(code: code, password: "secret \(task)"))
+            _ = try await service.run(Actions.authResetConfirm, ResetConfirmation(code: code, password: "secret \(task)"))
         }
     }
 

@@ -67,45 +67,6 @@ import Testing
         #expect(back.oldPassword == "a" && back.password == "b")
     }
 
-    @Test func anAccountIsDisabledWithMessageAndExpiryAndEnabledWithout() throws {
-        let request = try readJSON(
-            #"{"auth_id":"u1","disabled":true,"message":"Be nice.","expiry":"2000-01-01T00:00:01Z"}"#
-        ) { try SetDisabledRequest(parameters: $0) }
-        #expect(request.userID == "u1" && request.isDisabled && request.message == "Be nice.")
-        #expect(request.expiry == Timestamp(microseconds: 1_000_000))
-        let back = try readJSON(writtenJSON { $0.setDisabledParameters(request) }) {
-            try SetDisabledRequest(parameters: $0)
-        }
-        #expect(back.userID == "u1" && back.isDisabled && back.message == "Be nice." && back.expiry == request.expiry)
-        let opened = try readJSON(#"{"auth_id":"u1","disabled":false,"message":"x","expiry":"never"}"#) {
-            try SetDisabledRequest(parameters: $0)
-        }
-        #expect(!opened.isDisabled && opened.message == nil && opened.expiry == nil)
-    }
-
-    @Test(
-        arguments: [
-            (#"{"disabled":true}"#, .invalidArgument, "auth_id"),
-            (#"{"auth_id":"","disabled":true}"#, .invalidArgument, "auth_id"),
-            (#"{"auth_id":1,"disabled":true}"#, .badRequest, "auth_id"),
-            (#"{"auth_id":"u1"}"#, .invalidArgument, "disabled"),
-            (#"{"auth_id":"u1","disabled":"yes"}"#, .badRequest, "disabled"),
-            (#"{"auth_id":"u1","disabled":true,"message":1}"#, .badRequest, "message"),
-            (#"{"auth_id":"u1","disabled":true,"message":"\u0000"}"#, .invalidArgument, "message"),
-            (
-                #"{"auth_id":"u1","disabled":true,"message":"\#(String(repeating: "x", count: 1001))"}"#,
-                .invalidArgument, "message"
-            ),
-            (#"{"auth_id":"u1","disabled":true,"expiry":"tomorrow"}"#, .invalidArgument, "expiry"),
-            (#"{"auth_id":"u1","disabled":true,"expiry":5}"#, .badRequest, "expiry"),
-        ] as [(String, ErrorCode, String)]
-    )
-    func invalidRequestsToDisableAnAccountAreRefused(text: String, code: ErrorCode, argument: String) throws {
-        let error = try refusal(text) { try SetDisabledRequest(parameters: $0) }
-        #expect(error?.code == code)
-        #expect(error?.arguments == [argument])
-    }
-
     @Test func credentialsMayBeNull() throws {
         let body = #"{"api_key":"k","access_token":null,"_user_id":"u1"}"#
         #expect(try readJSON(body) { try Credentials(parameters: $0) } == Credentials(key: "k", actingUserID: "u1"))

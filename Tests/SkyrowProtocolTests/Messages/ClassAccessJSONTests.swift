@@ -194,15 +194,14 @@ import Testing
             }
                 == DefaultAccessRequest(type: type("note"), access: list)
         )
-        for (text, expected) in [(entries, list), ("null", nil)] {
-            let request = try readJSON("{\"default_access\":\(text)}") { try DefaultAccessRequest(userParameters: $0) }
-            #expect(request == DefaultAccessRequest(access: expected))
-            #expect(writtenJSON { $0.defaultAccess(request) } == "{\"default_access\":\(text)}")
-        }
+        let withoutList = DefaultAccessRequest(type: type("note"), access: nil)
+        let text = writtenJSON { $0.defaultAccess(withoutList) }
+        #expect(text == #"{"type":"note","default_access":null}"#)
+        #expect(try readJSON(text) { try DefaultAccessRequest(typeParameters: $0) } == withoutList)
         for (body, path) in [
-            ("{}", nil), (#"{"default_access":[{"users":true}]}"#, "default_access[0]"),
+            (#"{"type":"note"}"#, nil), (#"{"type":"note","default_access":[{"users":true}]}"#, "default_access[0]"),
         ] as [(String, String?)] {
-            let error = try #require(try refusal(body) { try DefaultAccessRequest(userParameters: $0) })
+            let error = try #require(try refusal(body) { try DefaultAccessRequest(typeParameters: $0) })
             #expect(error.code == .invalidArgument && error.path == path)
         }
     }

@@ -1,0 +1,148 @@
+import SkyrowJSON
+public import SkyrowModel
+
+/// The account that `user:delete` deletes.
+public struct UserDeletion: Sendable {
+    public var userID: UserID
+    /// Whether references of other records to the profile that have the rule `restrict` become null.
+    public var releases: Bool
+
+    public init(userID: UserID, releases: Bool = false) {
+        self.userID = userID
+        self.releases = releases
+    }
+}
+
+/// Whether an account is disabled: `auth:disable:set`.
+public struct DisabledState: Sendable {
+    package static let maximumMessageBytes = 1000
+
+    public var userID: UserID
+    public var isDisabled: Bool
+    /// The message that the user gets meanwhile.
+    public var message: String?
+    /// When the account is enabled again automatically; nil means never.
+    public var expiry: Timestamp?
+
+    public init(userID: UserID, isDisabled: Bool, message: String? = nil, expiry: Timestamp? = nil) {
+        self.userID = userID
+        self.isDisabled = isDisabled
+        self.message = message
+        self.expiry = expiry
+    }
+
+    fileprivate static let form = Form(
+        DisabledState.init(userID:isDisabled:message:expiry:),
+        account,
+        disabled,
+        Member(
+            optional: "message",
+            \.message,
+            .string(0...maximumMessageBytes),
+            "The message that the user gets meanwhile."
+        ),
+        Member(
+            optional: "expiry",
+            \.expiry,
+            .instant,
+            "When the account opens again by itself; without it, never."
+        )
+    ).reading { json, form throws(SkyrowError) in
+        // Message and expiry of an account that is enabled mean nothing, and are not read.
+        try (json["disabled"]?.boolean == false ? enabling : form).read(json)
+    }
+
+    private static let enabling = Form({ DisabledState(userID: $0, isDisabled: $1) }, account, disabled)
+    private static let account = Member("auth_id", \Self.userID, .userID, "The user id of the account.")
+    private static let disabled = Member(
+        "disabled",
+        \Self.isDisabled,
+        .boolean,
+        "Whether the account is disabled from now on."
+    )
+}
+
+extension Actions {
+    /// Deletes the caller's account.
+    public static let authDelete = Action<Void, DeletionReport>(
+        .authDelete,
+        "Deletes the account of the logged-in user with its private records; the settings say what becomes of public ones.",
+        requires: .user,
+        stepUp: .always,
+        cost: .write,
+        effect: .once,
+        errors: [.constraintViolated, .userDisabled],
+        .none,
+        result: .deletionReport
+    )
+
+    /// Deletes the account of a user.
+    public static let userDelete = Action<UserDeletion, DeletionReport>(
+        .userDelete,
+        "Deletes the account of a user with its private records; the settings say what becomes of public ones.",
+        requires: .master,
+        cost: .write,
+        effect: .once,
+        errors: [.permissionDenied, .resourceNotFound, .constraintViolated],
+        Form(
+            UserDeletion.init(userID:releases:),
+            Member("user_id", \.userID, .userID, "The id of the account."),
+            Member(
+                "release",
+                \.releases,
+                .boolean,
+                "Whether references of other records to the profile become null that would keep it.",
+                absent: false
+            )
+        ),
+        result: .deletionReport
+    )
+
+    /// Disables an account or enables it.
+    public static let authDisableSet = Action<DisabledState, Void>(
+        .authDisableSet,
+        "Disables an account, which ends its sessions, or enables it again.",
+        requires: .administrator,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        DisabledState.form,
+        result: .status
+    )
+
+    /// Makes an account for the user of an address, and returns its id.
+    public static let authInvite = Action<CodeRequest, UserID>(
+        .authInvite,
+        "Makes an account for the user of an address, and mails a link by which the user chooses its password.",
+        requires: .administrator,
+        cost: .write,
+        effect: .once,
+        errors: [.permissionDenied, .duplicated, .notSupported, .userDisabled],
+        CodeRequest.form("The address."),
+        result: .object(Form({ $0 }, Member("user_id", \.self, .userID)))
+    )
+
+    /// Merges an anonymous account into that of the caller; the parameter is the access token of the anonymous one.
+    public static let authMerge = Action<String, MergeReport>(
+        .authMerge,
+        "Moves the records and relations of an anonymous account to that of the logged-in user, and deletes it.",
+        requires: .user,
+        cost: .write,
+        effect: .once,
+        errors: [.invalidToken, .userDisabled],
+        Form({ $0 }, Member("token", \.self, .secret, "The access token of the anonymous account.")),
+        result: .mergeReport
+    )
+
+    /// Sets the access list of the caller's new public records, and returns it.
+    public static let authDefaultAccessSet = Action<AccessList?, AccessList?>(
+        .authDefaultAccessSet,
+        "Says which access list the new public records of the user get that bring none, before that of their type.",
+        requires: .user,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.userDisabled],
+        Form({ $0 }, Member("default_access", \.self, .accessList, "The list; null for none.")),
+        result: .object(Form({ $0 }, Member("default_access", \.self, .accessList)))
+    )
+}
