@@ -26,7 +26,7 @@ package struct Entry<Parameters: Sendable, Result: Sendable>: AnyEntry {
         let parameters = try action.read(json, rules: rules)
         return PreparedAction(takesStepUp: action.takesStepUp(parameters)) { service, call async throws(SkyrowError) in
             let result = try await run(parameters, service, call)
-            return ResultWriter { [write = action.result.write] in write(result, $0) }
+            return action.writer(of: result)
         }
     }
 
@@ -74,5 +74,8 @@ extension ActionService {
 
 /// Every action that is described once, with what performs it.
 package enum ActionTable {
-    package static let entries = Dictionary(uniqueKeysWithValues: (keys + roles + sessions).map { ($0.name, $0) })
+    package static let entries = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    private static let all: [any AnyEntry] =
+        access + accountLife + codes + factors + keys + relations + roles + schema + sessions
 }

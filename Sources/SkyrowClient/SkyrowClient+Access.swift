@@ -6,11 +6,7 @@ extension SkyrowClient {
     /// Returns who creates, reads, updates and deletes the records of a type, and the defaults of new ones; requires the master
     /// key.
     public func classAccess(of type: RecordTypeName) async throws(ClientError) -> ClassAccess {
-        try await call(.schemaAccessGet) {
-            $0.classAccessParameters(of: type)
-        } read: { json throws(SkyrowError) in
-            try ClassAccess(json, of: type)
-        }
+        try await call(Actions.schemaAccessGet, type).access
     }
 
     /// Changes the rules of a type and returns all of them; requires the master key.
@@ -24,11 +20,7 @@ extension SkyrowClient {
     /// ```
     @discardableResult
     public func changeClassAccess(_ change: ClassAccessChange) async throws(ClientError) -> ClassAccess {
-        try await call(.schemaAccessSet, repeatability: .safe) {
-            $0.classAccessParameters(change)
-        } read: { json throws(SkyrowError) in
-            try ClassAccess(json, of: change.type)
-        }
+        try await call(Actions.schemaAccessSet, change).access
     }
 
     /// Sets the access list of the user's new public records that are saved without one; nil for the default of their type.
@@ -44,10 +36,11 @@ extension SkyrowClient {
         to owner: UserID
     ) async throws(ClientError) -> [Result<Record, SkyrowError>] {
         if ids.isEmpty { return [] }
-        let request = TransferRequest(ids: ids, owner: owner)
-        return try await call(.recordTransfer) {
-            $0.transferParameters(request)
-        } read: { json throws(SkyrowError) in
+        let transfer = RecordTransfer(ids: ids, owner: owner)
+        return try await call(
+            .recordTransfer,
+            parameters: Actions.recordTransfer.writer(of: transfer)
+        ) { json throws(SkyrowError) in
             try recordResults(json, count: ids.count)
         }
     }

@@ -168,14 +168,6 @@ extension SkyrowClient {
     }
 
     /// Calls an action that returns an account with an access token, and stores the token.
-    func logIn<Parameters>(
-        _ action: Action<Parameters, AuthResult>,
-        _ parameters: Parameters
-    ) async throws(ClientError) -> Account {
-        try await logIn(action.name, parameters: writer(of: action, parameters))
-    }
-
-    /// Calls an action that returns an account with an access token, and stores the token.
     func logIn(
         _ action: ActionName,
         parameters: ((JSONWriter) -> Void)?

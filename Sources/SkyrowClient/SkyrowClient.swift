@@ -113,14 +113,6 @@ extension SkyrowClient {
         }
     }
 
-    /// Writes the parameters of a call; nil for an action without any.
-    func writer<Parameters, Result>(
-        of action: Action<Parameters, Result>,
-        _ parameters: Parameters
-    ) -> ((JSONWriter) -> Void)? {
-        action.parameters.members.isEmpty ? nil : { action.parameters.write(parameters, $0) }
-    }
-
     /// Calls an action, retries it where that is safe and useful, and reads its result.
     ///
     /// - Parameters:

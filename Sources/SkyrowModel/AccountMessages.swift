@@ -119,36 +119,3 @@ package struct AuthResult: Sendable {
         self.isNew = isNew
     }
 }
-
-/// `schema:create`, decoded: types to create, and fields to add to existing ones.
-package struct SchemaCreateRequest: Sendable {
-    package var types: [RecordType]
-
-    package init(types: [RecordType]) {
-        self.types = types
-    }
-}
-
-/// `schema:rename`, decoded.
-package struct SchemaRenameRequest: Sendable {
-    package var type: RecordTypeName
-    package var field: FieldName
-    package var newName: FieldName
-
-    package init(type: RecordTypeName, field: FieldName, newName: FieldName) {
-        self.type = type
-        self.field = field
-        self.newName = newName
-    }
-}
-
-/// `schema:delete`, decoded.
-package struct SchemaDeleteRequest: Sendable {
-    package var type: RecordTypeName
-    package var field: FieldName
-
-    package init(type: RecordTypeName, field: FieldName) {
-        self.type = type
-        self.field = field
-    }
-}

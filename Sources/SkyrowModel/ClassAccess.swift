@@ -211,42 +211,6 @@ extension ClassAccessChange {
     }
 }
 
-/// `schema:access` of Skygear, decoded: the roles whose users create records of a type.
-package struct CreateRolesRequest: Hashable, Sendable {
-    package var type: RecordTypeName
-    /// Empty for every logged-in user.
-    package var roles: [RoleName]
-
-    package init(type: RecordTypeName, roles: [RoleName]) {
-        self.type = type
-        self.roles = roles
-    }
-}
-
-/// `schema:default_access` of Skygear, decoded: the access list of new public records that are saved without one.
-package struct DefaultAccessRequest: Hashable, Sendable {
-    package var type: RecordTypeName
-    /// nil for no list.
-    package var access: AccessList?
-
-    package init(type: RecordTypeName, access: AccessList?) {
-        self.type = type
-        self.access = access
-    }
-}
-
-/// `record:transfer`, decoded.
-package struct TransferRequest: Hashable, Sendable {
-    package var ids: [RecordID]
-    /// The new owner.
-    package var owner: UserID
-
-    package init(ids: [RecordID], owner: UserID) {
-        self.ids = ids
-        self.owner = owner
-    }
-}
-
 extension SkyrowError {
     /// Returns the same error about the default list of a type, for an error about a list in `_access`.
     package var aboutDefaultAccess: SkyrowError {

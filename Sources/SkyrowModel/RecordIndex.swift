@@ -80,6 +80,8 @@ public struct IndexField: Hashable, Sendable {
 /// IndexDefinition(of: film, [IndexField("year", .descending), IndexField("rating")])
 /// ```
 public struct IndexDefinition: Hashable, Sendable {
+    package static let maximumFields = 16
+
     public var type: RecordTypeName
     public var fields: [IndexField]
     public var kind: IndexKind
@@ -203,38 +205,5 @@ public struct RecordIndex: Hashable, Sendable {
         self.bytes = bytes
         self.isValid = isValid
         self.statement = statement
-    }
-}
-
-/// `schema:index:create`, decoded.
-package struct IndexCreateRequest: Hashable, Sendable {
-    package static let maximumFields = 16
-
-    package var definition: IndexDefinition
-
-    package init(_ definition: IndexDefinition) {
-        self.definition = definition
-    }
-}
-
-/// `schema:index:delete`, decoded.
-package struct IndexDeleteRequest: Hashable, Sendable {
-    package var name: String
-    /// Whether to delete an index that was created by other means.
-    package var forces: Bool
-
-    package init(name: String, forces: Bool = false) {
-        self.name = name
-        self.forces = forces
-    }
-}
-
-/// `schema:index:list`, decoded.
-package struct IndexListRequest: Hashable, Sendable {
-    /// nil for all.
-    package var type: RecordTypeName?
-
-    package init(type: RecordTypeName? = nil) {
-        self.type = type
     }
 }

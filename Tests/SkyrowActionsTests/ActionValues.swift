@@ -130,7 +130,7 @@ extension ActionService {
     func run<Parameters, Result>(
         _ action: Action<Parameters, Result>,
         _ parameters: Parameters,
-        by caller: Caller,
+        by caller: Caller = .anonymous,
         with credentials: Credentials = Credentials(),
         from client: ClientKey = .none,
         origin: RequestOrigin = RequestOrigin(),

@@ -55,17 +55,18 @@ import Testing
             }
             try await service.run(Actions.roleDelete, "team", by: master, origin: origin)
             try await expectError(.resourceNotFound) { try await service.run(Actions.roleDelete, "team", by: master) }
-            _ = try await service.changeClassAccess(rule, by: master, origin: origin)
-            _ = try await service.setDefaultAccess(
-                DefaultAccessRequest(type: type("note"), access: list),
+            _ = try await service.run(Actions.schemaAccessSet, rule, by: master, origin: origin)
+            _ = try await service.run(
+                Actions.schemaDefaultAccess,
+                TypeDefaultAccess(type: type("note"), access: list),
                 by: master,
                 origin: origin
             )
             _ = try await service.run(Actions.authDefaultAccessSet, list, by: ann, origin: origin)
             let ids = ["note/1", "note/2"].map { try! RecordID($0) }
-            let transfer = TransferRequest(ids: ids, owner: user)
-            _ = try await service.transfer(transfer, by: master, origin: origin)
-            _ = try await service.transfer(TransferRequest(ids: [ids[1]], owner: user), by: master, origin: origin)
+            for transfer in [RecordTransfer(ids: ids, owner: user), RecordTransfer(ids: [ids[1]], owner: user)] {
+                _ = try await service.run(Actions.recordTransfer, transfer, by: master, origin: origin)
+            }
 
             let events = try await fixture.psql(
                 """

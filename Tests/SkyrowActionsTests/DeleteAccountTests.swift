@@ -102,11 +102,7 @@ import Testing
             _ = try await service.save(SaveRequest(draft("note/gone")), by: caller)
             _ = try await service.delete(["note/gone"], by: caller)
             _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann-login@example.org"))
-            _ = try await service.run(
-                Actions.authDefaultAccessSet,
-                AccessList([]),
-                by: caller
-            )
+            _ = try await service.run(Actions.authDefaultAccessSet, AccessList([]), by: caller)
             try await fixture.psql(
                 """
                 INSERT INTO note (_id, _owner, _created_by, _updated_by, title) VALUES

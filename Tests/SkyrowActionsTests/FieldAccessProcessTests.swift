@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -16,6 +17,7 @@ import Testing
                 try await fixture.service.store.cache.reload()
                 let film = try RecordTypeName("film")
                 let title = try FieldName("title")
+                let master = ServiceFixture.masterCaller
                 let staff = FieldAccess(Caller(kind: .user("sue"), roles: ["staff"]))
                 func standings(_ service: ServiceFixture, _ name: String) -> [FieldStanding] {
                     guard let type = try? RecordTypeName(name) else { return [] }
@@ -38,14 +40,18 @@ import Testing
                     ([], [.all, .all], [.all, .all]),
                 ]
                 for row in rows {
-                    let answered = try await fixture.service.replaceSkygearFieldRules(row.rules)
+                    let answered = try await fixture.service.run(
+                        Actions.schemaFieldAccessUpdate,
+                        row.rules,
+                        by: master
+                    )
                     #expect(Set(answered) == Set(row.rules))
                     // This process goes by them when it answers, the other one once it has heard.
                     #expect(standings(fixture, "film") == row.film && standings(fixture, "song") == row.song)
                     try await waiting(until: "the other process has heard") {
                         standings(other, "film") == row.film && standings(other, "song") == row.song
                     }
-                    #expect(try await other.service.skygearFieldRules() == answered)
+                    #expect(try await other.service.run(Actions.schemaFieldAccessGet, (), by: master) == answered)
                 }
             }
         }

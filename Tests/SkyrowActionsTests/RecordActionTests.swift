@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import Testing
 
@@ -272,8 +273,10 @@ import Testing
                     )
                 }
             }
-            let schema = try await people.service.service.createTypes(
-                SchemaCreateRequest(types: [RecordType(name: type("fresh"), fields: [field("title"): .string])])
+            let schema = try await people.service.service.run(
+                Actions.schemaCreate,
+                [RecordType(name: type("fresh"), fields: [field("title"): .string])],
+                by: ServiceFixture.masterCaller
             )
             #expect(schema.types[type("fresh")]?.fields == [field("title"): .string])
             let result = try await people.service.service.save(
@@ -287,14 +290,19 @@ import Testing
     @Test func fieldsAreRenamedAndDeleted() async throws {
         try await withPeople { people in
             let service = people.service.service
-            _ = try await service.renameField(
-                SchemaRenameRequest(type: type("note"), field: field("title"), newName: field("name"))
+            let master = ServiceFixture.masterCaller
+            _ = try await service.run(
+                Actions.schemaRename,
+                FieldRename(type: type("note"), field: field("title"), newName: field("name")),
+                by: master
             )
-            #expect(try await service.schema().types[type("note")]?.fields == [field("name"): .string])
-            let schema = try await service.deleteField(SchemaDeleteRequest(type: type("note"), field: field("name")))
+            let renamed = try await service.run(Actions.schemaFetch, (), by: master)
+            #expect(renamed.types[type("note")]?.fields == [field("name"): .string])
+            let deletion = FieldDeletion(type: type("note"), field: field("name"))
+            let schema = try await service.run(Actions.schemaDelete, deletion, by: master)
             #expect(schema.types[type("note")]?.fields == [:])
             try await expectError(.resourceNotFound) {
-                try await service.deleteField(SchemaDeleteRequest(type: type("note"), field: field("name")))
+                try await service.run(Actions.schemaDelete, deletion, by: master)
             }
         }
     }

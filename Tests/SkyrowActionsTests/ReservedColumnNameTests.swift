@@ -1,6 +1,6 @@
 import SkyrowModel
-import SkyrowProtocol
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -73,8 +73,10 @@ import Testing
             let service = fixture.service
             let names = try await names(fixture)
             let ofProfiles = names.filter { !Self.profileFields.contains($0.rawValue) }
-            _ = try await service.createTypes(
-                SchemaCreateRequest(types: [
+            let master = ServiceFixture.masterCaller
+            _ = try await service.run(
+                Actions.schemaCreate,
+                [
                     RecordType(name: type("target")),
                     RecordType(
                         name: type("thing"),
@@ -84,7 +86,8 @@ import Testing
                         name: .user,
                         fields: Dictionary(uniqueKeysWithValues: ofProfiles.map { ($0, kind.type) })
                     ),
-                ])
+                ],
+                by: master
             )
             let targets = try await service.save(
                 SaveRequest(draft("target/t"), draft("target/u")),
@@ -95,10 +98,13 @@ import Testing
             try await useRecords(fixture, type("thing"), names, kind, by: caller)
             try await useRecords(fixture, .user, ofProfiles, kind, by: caller)
             try await operate(fixture, names)
-            _ = try await service.renameField(
-                SchemaRenameRequest(type: type("thing"), field: field("disabled"), newName: field("enabled"))
+            _ = try await service.run(
+                Actions.schemaRename,
+                FieldRename(type: type("thing"), field: field("disabled"), newName: field("enabled")),
+                by: master
             )
-            _ = try await service.deleteField(SchemaDeleteRequest(type: .user, field: field("disabled")))
+            let deletion = FieldDeletion(type: .user, field: field("disabled"))
+            _ = try await service.run(Actions.schemaDelete, deletion, by: master)
         }
     }
 

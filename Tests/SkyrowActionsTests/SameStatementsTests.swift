@@ -43,10 +43,10 @@ import Testing
                 } catch {
                     guard error.code == .invalidCredentials else { throw error }
                 }
-            case .reset: _ = try await service.run(Actions.authResetRequest, request, client: client)
+            case .reset: _ = try await service.run(Actions.authResetRequest, request, from: client)
             case .verification:
-                _ = try await service.run(Actions.authVerifyRequest, VerificationRequest(email: email), client: client)
-            case .logInLink: _ = try await service.run(Actions.authLinkRequest, request, client: client)
+                _ = try await service.run(Actions.authVerifyRequest, VerificationRequest(email: email), from: client)
+            case .logInLink: _ = try await service.run(Actions.authLinkRequest, request, from: client)
             }
         }
     }

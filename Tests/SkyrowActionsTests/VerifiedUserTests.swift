@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -67,7 +68,7 @@ import Testing
             var change = ClassAccessChange(type: type("memo"))
             change.rules[.update] = ClassRule([.verified], .override)
             change.fields[field("secret")] = [.update: [.verified]]
-            _ = try await fixture.service.changeClassAccess(change)
+            _ = try await fixture.service.run(Actions.schemaAccessSet, change, by: ServiceFixture.masterCaller)
             let verified = Caller(kind: .user("ann"), isRegistered: true, isVerified: true)
             let other = Caller(kind: .user("bob"), isRegistered: true)
             for (caller, outcome) in [(verified, "saved"), (other, "PermissionDenied")] {

@@ -65,12 +65,12 @@ import Testing
         let directory = folder.path + "/export"
         try await withStore { f in
             let exported = film([field("sequel"): .cascade], [field("title"): .english])
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [exported]))
+            _ = try await f.store.createTypes([exported])
             try await f.exportAll(as: .csv, to: directory)
         }
         try await withStore { f in
             let known = film([field("sequel"): .setNull], [field("title"): .german])
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [known]))
+            _ = try await f.store.createTypes([known])
             try await f.importAll(of: directory)
             #expect(f.store.cache.current[type("film")]?.recordType == known)
         }
@@ -88,13 +88,13 @@ import Testing
         change.allowsAggregates = false
         let exported = ClassAccess().applying(change)
         try await withStore { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [film]))
+            _ = try await f.store.createTypes([film])
             _ = try await f.store.classAccess.change(change)
             try await f.psql("INSERT INTO film (_id) VALUES ('1')")
             try await f.exportAll(as: .json, to: directory)
         }
         try await withStore { f in
-            if isKnown { _ = try await f.store.createTypes(SchemaCreateRequest(types: [film])) }
+            if isKnown { _ = try await f.store.createTypes([film]) }
             try await f.importAll(of: directory)
             let access = try await f.store.classAccess.access(of: type("film"))
             #expect(access == (isKnown ? ClassAccess() : exported))
@@ -111,7 +111,7 @@ import Testing
         let directory = folder.path + "/export"
         let film = RecordType(name: type("film"), fields: [field("title"): .string, field("year"): .integer])
         try await withStore { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [film]))
+            _ = try await f.store.createTypes([film])
             try await f.psql(
                 """
                 INSERT INTO _field_rule VALUES ('*', '*', 'read', '{users}'), ('*', 'title', 'read', '{owner}'),
@@ -138,7 +138,7 @@ import Testing
         let film = RecordType(name: type("film"), fields: [field("title"): .string])
         let list = #"{"public": "read", "relation:friend": "update"}"#
         try await withStore { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [film]))
+            _ = try await f.store.createTypes([film])
             try await f.psql("INSERT INTO film (_id, _access) VALUES ('1', '\(list)')")
             #expect(try await f.store.classAccess.access(of: type("film")) == ClassAccess())
             try await f.exportAll(as: .csv, to: directory)

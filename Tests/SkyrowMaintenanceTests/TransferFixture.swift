@@ -51,7 +51,7 @@ func transfer(
     let folder = try TemporaryDirectory()
     let directory = folder.path + "/export"
     let exported = try await withStore { f in
-        _ = try await f.store.createTypes(SchemaCreateRequest(types: types))
+        _ = try await f.store.createTypes(types)
         try await f.psql(rows)
         try await f.exportAll(as: format, to: directory)
         return try await f.psql(question)

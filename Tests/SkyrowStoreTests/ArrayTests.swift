@@ -32,7 +32,7 @@ private func reference(_ text: String) -> RecordValue {
         _ body: (StoreFixture) async throws -> Void
     ) async throws {
         try await withStore(test: test) { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.types))
+            _ = try await f.store.createTypes(Self.types)
             try await body(f)
         }
     }
@@ -355,9 +355,9 @@ private func reference(_ text: String) -> RecordValue {
 
     @Test func aTypeThatIsNotThereCannotBeReferredTo() async throws {
         try await withArrays { f in
-            let request = SchemaCreateRequest(types: [
+            let request = [
                 RecordType(name: type("page"), fields: [field("tags"): .array(.reference(type("nothing")))])
-            ])
+            ]
             let error = await #expect(throws: SkyrowError.self) { try await f.store.createTypes(request) }
             #expect(error?.code == .incompatibleSchema)
         }

@@ -27,7 +27,7 @@ import Testing
             }
             let tasks = waits.map { wait in Task { await wait() } }
             _ = try await fixture.store.createTypes(
-                SchemaCreateRequest(types: [RecordType(name: type("thing"), fields: [field("title"): .string])])
+                [RecordType(name: type("thing"), fields: [field("title"): .string])]
             )
             for task in tasks { try await waiting(for: "it to be woken") { await task.value } }
         }

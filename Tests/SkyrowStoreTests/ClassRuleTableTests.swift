@@ -354,7 +354,7 @@ import Testing
     @Test func throughHiddenRecordsNothingIsFound() async throws {
         try await withRecords { f in
             let shelf = RecordType(name: type("shelf"), fields: [field("notes"): .relation(type("note"))])
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [shelf]))
+            _ = try await f.store.createTypes([shelf])
             try await f.save("category/home", ["name": "home", "rank": 1])
             try await f.save("note/1", ["title": "x", "category": .reference(id("category/home"))])
             try await f.psql("INSERT INTO shelf (_id) VALUES ('a'); INSERT INTO \"shelf.notes\" VALUES ('a', '1')")

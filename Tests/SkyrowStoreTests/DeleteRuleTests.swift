@@ -29,7 +29,7 @@ import Testing
 
     private func withTypes(test: String = #function, _ body: (StoreFixture) async throws -> Void) async throws {
         try await withStore(test: test) { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.types))
+            _ = try await f.store.createTypes(Self.types)
             try await body(f)
         }
     }
@@ -260,9 +260,9 @@ import Testing
     @Test func aRuleIsChosenWithTheField() async throws {
         try await withTypes { f in
             // What is there may be said again, with its rule or without.
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.types))
+            _ = try await f.store.createTypes(Self.types)
             _ = try await f.store.createTypes(
-                SchemaCreateRequest(types: Self.types.map { RecordType(name: $0.name, fields: $0.fields) })
+                Self.types.map { RecordType(name: $0.name, fields: $0.fields) }
             )
             let refusals: [(RecordType, ErrorCode)] = [
                 (
@@ -282,7 +282,7 @@ import Testing
             ]
             for (wanted, code) in refusals {
                 let error = await #expect(throws: SkyrowError.self) {
-                    try await f.store.createTypes(SchemaCreateRequest(types: [wanted]))
+                    try await f.store.createTypes([wanted])
                 }
                 #expect(error?.code == code)
             }

@@ -22,7 +22,7 @@ import Testing
                     field("tags"): .array(.reference(type("tag"))), field("origin"): .reference(type("post")),
                 ]
             )
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [tag, post]))
+            _ = try await f.store.createTypes([tag, post])
             try await body(f)
         }
     }

@@ -164,7 +164,7 @@ import Testing
                 field("title"): .string, field("stars"): .integer, field("at"): .location, field("label"): .string,
                 field("next"): .reference(Self.film), field("open"): .reference(Self.film),
             ]
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [RecordType(name: Self.film, fields: fields)]))
+            _ = try await f.store.createTypes([RecordType(name: Self.film, fields: fields)])
             try await f.psql(
                 """
                 INSERT INTO film (_id, _owner, title, stars, at, label, next, open) VALUES

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -129,7 +130,7 @@ import Testing
             var change = ClassAccessChange(type: type("note"))
             change.transferrers = .owner
             _ = try await f.store.classAccess.change(change)
-            let request = TransferRequest(ids: [id("note/1")], owner: "bob")
+            let request = RecordTransfer(ids: [id("note/1")], owner: "bob")
             let given = try await f.store.transfer(request, with: RecordAccess(.ann, in: .everyone, for: .writing))
             // It is bob's by now, and ann owns it no more.
             #expect(Self.names(try given[0].record) == ["done", "due"])
@@ -393,13 +394,13 @@ import Testing
             try await f.save("note/1", ["title": "x"])
             try await Self.set(f, ["title": [.read: [], .update: [.owner]]])
             _ = try await f.store.renameField(
-                SchemaRenameRequest(type: type("note"), field: field("title"), newName: field("heading"))
+                FieldRename(type: type("note"), field: field("title"), newName: field("heading"))
             )
             let hidden = try #require(try await f.fetch("note/1"))
             #expect(hidden.fields[field("heading")] == nil)
             let rules = try await f.store.classAccess.access(of: type("note")).fields
             #expect(rules == [field("heading"): [.read: [], .update: [.owner]]])
-            _ = try await f.store.deleteField(SchemaDeleteRequest(type: type("note"), field: field("heading")))
+            _ = try await f.store.deleteField(FieldDeletion(type: type("note"), field: field("heading")))
             try await f.psql("ALTER TABLE note ADD heading text DEFAULT 'y'")
             try await f.store.cache.reload()
             let anew = try #require(try await f.fetch("note/1"))

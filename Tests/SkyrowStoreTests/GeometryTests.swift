@@ -244,7 +244,7 @@ private func box(_ west: Double, _ south: Double, _ east: Double, _ north: Doubl
             )
             let advised = IndexDefinition(of: type("park"), [IndexField("area")], kind: .box)
             #expect(before.advice.map(\.index) == [advised])
-            let made = try await f.store.createIndex(IndexCreateRequest(advised))
+            let made = try await f.store.createIndex(advised)
             #expect(try await IndexBuilder(client: f.client, logger: .quiet) { ["app"] }.pass())
             try await f.store.cache.reload()
             try await f.psql("ANALYZE park")
@@ -270,7 +270,7 @@ private func box(_ west: Double, _ south: Double, _ east: Double, _ north: Doubl
             }
             let near = IndexDefinition(of: type("park"), [IndexField("area")], kind: .near)
             let error = await #expect(throws: SkyrowError.self) {
-                try await f.store.createIndex(IndexCreateRequest(near))
+                try await f.store.createIndex(near)
             }
             #expect(error?.code == .invalidArgument)
         }

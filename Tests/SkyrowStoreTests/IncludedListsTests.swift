@@ -38,7 +38,7 @@ import Testing
     private func tags(_ ids: String...) -> RecordValue { .array(ids.map { .reference(id("tag/\($0)")) }) }
 
     private func fill(_ f: RecordsFixture) async throws {
-        _ = try await f.store.createTypes(SchemaCreateRequest(types: [Self.tag, Self.post]))
+        _ = try await f.store.createTypes([Self.tag, Self.post])
         try await save(f, "tag/red", ["name": .string("red"), "rank": .integer(3), "related": tags("blue", "secret")])
         try await save(
             f,
@@ -217,7 +217,7 @@ import Testing
     /// Ten thousand records may be sent along, in a moment, and not one more.
     @Test func theRecordsOfAResponseAreBounded() async throws {
         try await withRecords { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [Self.tag, Self.post]))
+            _ = try await f.store.createTypes([Self.tag, Self.post])
             try await f.psql(
                 """
                 INSERT INTO tag (_id) SELECT n::text FROM generate_series(1, 1000) AS n;

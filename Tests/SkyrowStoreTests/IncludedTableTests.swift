@@ -27,7 +27,7 @@ import Testing
 
     private func withFilms(_ body: @escaping @Sendable (RecordsFixture) async throws -> Void) async throws {
         try await withRecords { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [Self.person, Self.film]))
+            _ = try await f.store.createTypes([Self.person, Self.film])
             try await f.save("person/1", ["name": .string("Ada"), "city": .string("Graz")])
             try await f.save("person/2", ["name": .string("Bea"), "boss": .reference(id("person/1"))])
             try await f.save("person/3", ["name": .string("Cyd")], access: AccessList([]))

@@ -16,7 +16,7 @@ import Testing
                     field("name"): .string, field("rank"): .integer, field("all"): .array(.reference(type("tag"))),
                 ]
             )
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [tag]))
+            _ = try await f.store.createTypes([tag])
             for (place, name) in Self.names.enumerated() {
                 try await f.save("tag/\(place)", ["name": .string(name), "rank": .integer(Int64(place % 2))])
             }

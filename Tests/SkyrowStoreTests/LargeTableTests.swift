@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
         Case(name: "create \(name)", isDone: isDone) { store in
             var wanted = RecordType(name: note, fields: [field(name): type])
             change(&wanted)
-            _ = try await store.createTypes(SchemaCreateRequest(types: [wanted]))
+            _ = try await store.createTypes([wanted])
         }
     }
 
@@ -78,19 +79,19 @@ import Testing
         creating("writer2", .reference(type("writer")), isDone: false), creating("serial", .sequence, isDone: false),
         Case(name: "rename title", isDone: true) { store in
             _ = try await store.renameField(
-                SchemaRenameRequest(type: note, field: field("title"), newName: field("heading"))
+                FieldRename(type: note, field: field("title"), newName: field("heading"))
             )
         },
         Case(name: "rename likes", isDone: true) { store in
             _ = try await store.renameField(
-                SchemaRenameRequest(type: note, field: field("likes"), newName: field("fond"))
+                FieldRename(type: note, field: field("likes"), newName: field("fond"))
             )
         },
         Case(name: "delete writer", isDone: true) { store in
-            _ = try await store.deleteField(SchemaDeleteRequest(type: note, field: field("writer")))
+            _ = try await store.deleteField(FieldDeletion(type: note, field: field("writer")))
         },
         Case(name: "delete likes", isDone: true) { store in
-            _ = try await store.deleteField(SchemaDeleteRequest(type: note, field: field("likes")))
+            _ = try await store.deleteField(FieldDeletion(type: note, field: field("likes")))
         },
         Case(name: "create beside", isDone: true) { store in
             try await store.createMissingSchema(for: [draft("page/1", ["note": .reference(id("note/1"))])])

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
 
     private func withParents(test: String = #function, _ body: (StoreFixture) async throws -> Void) async throws {
         try await withStore(test: test) { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.types))
+            _ = try await f.store.createTypes(Self.types)
             try await body(f)
         }
     }
@@ -75,26 +76,26 @@ import Testing
             ]
             for type in refused {
                 let error = await #expect(throws: SkyrowError.self) {
-                    try await f.store.createTypes(SchemaCreateRequest(types: [type]))
+                    try await f.store.createTypes([type])
                 }
                 #expect(error?.code == .invalidArgument, "\(type)")
             }
             // What is declared stays as it is, and has this name alone.
             let other = await #expect(throws: SkyrowError.self) {
                 try await f.store.createTypes(
-                    SchemaCreateRequest(types: [
+                    [
                         RecordType(name: type("item"), fields: [.parent: .reference(type("item"))])
-                    ])
+                    ]
                 )
             }
             #expect(other?.code == .incompatibleSchema)
             for (from, to) in [(FieldName.parent, field("list")), (field("title"), .parent)] {
                 let error = await #expect(throws: SkyrowError.self) {
-                    try await f.store.renameField(SchemaRenameRequest(type: type("item"), field: from, newName: to))
+                    try await f.store.renameField(FieldRename(type: type("item"), field: from, newName: to))
                 }
                 #expect(error?.code == .invalidArgument)
             }
-            _ = try await f.store.deleteField(SchemaDeleteRequest(type: type("item"), field: .parent))
+            _ = try await f.store.deleteField(FieldDeletion(type: type("item"), field: .parent))
             #expect(f.store.cache.current[type("item")]?[.parent] == nil)
             // A save makes no parent, as it makes other fields.
             try await save(f, [child("list/1", of: nil)])

@@ -266,11 +266,11 @@ private func place(_ longitude: Double, _ latitude: Double) -> Location {
         ) { f in
             for kind in [IndexKind.near, .box] {
                 let definition = IndexDefinition(of: type("shop"), [IndexField("at")], kind: kind)
-                let made = try await f.store.createIndex(IndexCreateRequest(definition))
+                let made = try await f.store.createIndex(definition)
                 #expect(made.name == "shop_at_\(kind.rawValue)")
             }
             #expect(try await IndexBuilder(client: f.client, logger: .quiet) { ["app"] }.pass())
-            #expect(try await f.store.indexes(IndexListRequest(type: type("shop"))).map(\.state) == [.ready, .ready])
+            #expect(try await f.store.indexes(of: type("shop")).map(\.state) == [.ready, .ready])
             try await f.psql("ANALYZE shop")
             try await f.store.cache.reload()
             let cursor = try await f.store.query(
@@ -331,7 +331,7 @@ private func place(_ longitude: Double, _ latitude: Double) -> Location {
                 #expect(before.advice.map(\.reason) == [.placeScan] && before.costClass == .scan)
                 let index = try #require(before.advice.first?.index)
                 #expect(index == IndexDefinition(of: type("shop"), [IndexField("at")], kind: kind))
-                _ = try await f.store.createIndex(IndexCreateRequest(index))
+                _ = try await f.store.createIndex(index)
                 #expect(try await IndexBuilder(client: f.client, logger: .quiet) { ["app"] }.pass())
                 try await f.store.cache.reload()
                 try await f.psql("ANALYZE shop")

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
         _ body: @escaping @Sendable (RecordsFixture) async throws -> Void
     ) async throws {
         try await withRecords(test: test) { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.types))
+            _ = try await f.store.createTypes(Self.types)
             for (number, name) in ["red", "blue", "green"].enumerated() {
                 try await f.save("tag/\(name)", ["name": .string(name), "rank": .integer(Int64(number))])
             }
@@ -80,7 +81,7 @@ import Testing
         try await withPosts { f in
             try await f.apply(.relate(tags("red", "blue")), to: "tags", of: "post/1")
             _ = try await f.store.renameField(
-                SchemaRenameRequest(type: type("post"), field: field("tags"), newName: field("labels"))
+                FieldRename(type: type("post"), field: field("tags"), newName: field("labels"))
             )
             #expect(
                 try await ids(f, .comparison(.eq, .keyPath(path("labels")), .value(.reference(id("tag/red"))))) == "1"
@@ -88,7 +89,7 @@ import Testing
             let tables: SQL =
                 "SELECT string_agg(relname, ' ') FROM pg_class WHERE relkind = 'r' AND relname LIKE 'post.%'"
             #expect(try await f.store.client.read(tables).decode(row: 0, column: 0, as: String?.self) == "post.labels")
-            _ = try await f.store.deleteField(SchemaDeleteRequest(type: type("post"), field: field("labels")))
+            _ = try await f.store.deleteField(FieldDeletion(type: type("post"), field: field("labels")))
             #expect(try await f.store.client.read(tables).decode(row: 0, column: 0, as: String?.self) == nil)
             let left = try #require(try await f.store.recordSchema().types[type("post")])
             #expect(left.fields == [field("title"): .string])
@@ -100,7 +101,7 @@ import Testing
         try await withPosts { f in
             let name = String(repeating: "t", count: 60)
             let owner = RecordType(name: type(name), fields: [field(name): .relation(type("tag"))])
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [owner]))
+            _ = try await f.store.createTypes([owner])
             _ = try await f.outcomes([draft("\(name)/1", applying: [name: .relate(tags("red"))])])[0].record
             #expect(
                 try await ids(f, .comparison(.exists, .keyPath(path(name)), .value(true)), of: name) == "1"
@@ -185,7 +186,7 @@ import Testing
     @Test func recordsOfOneRequestBecomeMembers() async throws {
         try await withPosts { f in
             let person = RecordType(name: type("person"), fields: [field("friends"): .relation(type("person"))])
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [person]))
+            _ = try await f.store.createTypes([person])
             for atomic in [false, true] {
                 let drafts = [
                     draft("person/a\(atomic)", applying: ["friends": .relate([id("person/b\(atomic)")])]),

@@ -154,13 +154,13 @@ import Testing
             let watch = try await TransactionWatch(in: fixture)
             let names = (1...40).map { type("type\($0)") }
             let others = names.map { RecordType(name: $0, fields: [field("next"): .reference(names[0])]) }
-            _ = try await fixture.store.createTypes(SchemaCreateRequest(types: others))
+            _ = try await fixture.store.createTypes(others)
             #expect(
                 names.allSatisfy { fixture.store.knownFields($0.rawValue) == [field("next"): .reference(names[0])] }
             )
             try await watch.clear()
             let more = names.map { RecordType(name: $0, fields: [field("more"): .reference(names[1])]) }
-            _ = try await fixture.store.createTypes(SchemaCreateRequest(types: more))
+            _ = try await fixture.store.createTypes(more)
             #expect(names.allSatisfy { fixture.store.knownFields($0.rawValue)?.count == 2 })
             let (transactions, tables) = try await watch.seen()
             #expect(transactions > 4 && (1...10).contains(tables), "\(transactions) transactions, \(tables) tables")
@@ -173,7 +173,7 @@ import Testing
             let names = (100...139).map { type("type\($0)") }
             try await fixture.psql("SELECT count(_create_type('type' || n)) FROM generate_series(100, 139) AS n")
             try await fixture.store.cache.reload()
-            let request = SchemaCreateRequest(types: names.map { RecordType(name: $0, fields: [field("a"): .integer]) })
+            let request = names.map { RecordType(name: $0, fields: [field("a"): .integer]) }
             try await fixture.store.client.withTransaction { transaction in
                 try await transaction.execute("LOCK TABLE app.type139 IN SHARE MODE")
                 let error = await #expect(throws: SkyrowError.self) { _ = try await fixture.store.createTypes(request) }

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -109,7 +110,7 @@ import Testing
             #expect(try await fixture.psql("SELECT to_regclass('post') IS NULL") == "t")
             // An administrator makes it; the frozen service takes it from there.
             _ = try await fixture.store.createTypes(
-                SchemaCreateRequest(types: [RecordType(name: type("post"), fields: [field("title"): .string])])
+                [RecordType(name: type("post"), fields: [field("title"): .string])]
             )
             try await fixture.store.createMissingSchema(for: [wanted])
         }
@@ -268,11 +269,11 @@ import Testing
             let bad = RecordType(name: .user, fields: [field("username"): .integer])
             #expect(
                 await code { () async throws(SkyrowError) in
-                    _ = try await fixture.store.createTypes(SchemaCreateRequest(types: [good, other, bad]))
+                    _ = try await fixture.store.createTypes([good, other, bad])
                 } == .incompatibleSchema
             )
             #expect(try await fixture.psql("SELECT to_regclass('good') IS NULL") == "t")
-            let schema = try await fixture.store.createTypes(SchemaCreateRequest(types: [good, other]))
+            let schema = try await fixture.store.createTypes([good, other])
             #expect(schema.types[type("good")] == good && schema.types[type("other")] == other)
             #expect(schema.types[.user]?.fields[field("username")] == .string)
         }
@@ -285,18 +286,18 @@ import Testing
             ])
             try await fixture.psql("INSERT INTO post (_id, title) VALUES ('1', 'kept')")
             let renamed = try await fixture.store.renameField(
-                SchemaRenameRequest(type: type("post"), field: field("title"), newName: field("name"))
+                FieldRename(type: type("post"), field: field("title"), newName: field("name"))
             )
             #expect(renamed.types[type("post")]?.fields == [field("name"): .string, field("body"): .string])
             #expect(try await fixture.psql("SELECT name FROM post") == "kept")
             let deleted = try await fixture.store.deleteField(
-                SchemaDeleteRequest(type: type("post"), field: field("name"))
+                FieldDeletion(type: type("post"), field: field("name"))
             )
             #expect(deleted.types[type("post")]?.fields == [field("body"): .string])
             #expect(
                 await code { () async throws(SkyrowError) in
                     _ = try await fixture.store.deleteField(
-                        SchemaDeleteRequest(type: type("post"), field: field("name"))
+                        FieldDeletion(type: type("post"), field: field("name"))
                     )
                 } == .resourceNotFound
             )
@@ -310,7 +311,7 @@ import Testing
             #expect(
                 await code { () async throws(SkyrowError) in
                     _ = try await fixture.store.deleteField(
-                        SchemaDeleteRequest(type: type("post"), field: field("title"))
+                        FieldDeletion(type: type("post"), field: field("title"))
                     )
                 } == .incompatibleSchema
             )
@@ -323,7 +324,7 @@ import Testing
             #expect(
                 await code { () async throws(SkyrowError) in
                     _ = try await fixture.store.createTypes(
-                        SchemaCreateRequest(types: [RecordType(name: type("wide"), fields: fields)])
+                        [RecordType(name: type("wide"), fields: fields)]
                     )
                 } == .incompatibleSchema
             )
@@ -343,7 +344,7 @@ import Testing
             try await fixture.store.createMissingSchema(for: [draft("post/1", ["stars": .number(1.5)])])
             #expect(try await stars() == [field("stars"): .number(3)])
             _ = try await fixture.store.renameField(
-                SchemaRenameRequest(type: type("post"), field: field("stars"), newName: field("points"))
+                FieldRename(type: type("post"), field: field("stars"), newName: field("points"))
             )
             #expect(try await stars() == [field("points"): .number(3)])
         }

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -42,7 +43,7 @@ import Testing
             #expect((6_000_011..<7_000_000).contains(try await save("7", nil, f).get()))
             // A field keeps its sequence by another name.
             _ = try await f.store.renameField(
-                SchemaRenameRequest(type: type("ticket"), field: field("number"), newName: field("place"))
+                FieldRename(type: type("ticket"), field: field("number"), newName: field("place"))
             )
             try await f.psql("INSERT INTO ticket (_id, place) VALUES ('r', 7000020)")
             #expect(try await f.psql("INSERT INTO ticket (_id) VALUES ('s') RETURNING place").contains("7000021"))

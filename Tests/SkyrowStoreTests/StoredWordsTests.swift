@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -27,7 +28,7 @@ import Testing
 
     private func withFilms(_ body: @escaping @Sendable (RecordsFixture) async throws -> Void) async throws {
         try await withRecords { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [Self.film()]))
+            _ = try await f.store.createTypes([Self.film()])
             for (number, title) in Self.titles.enumerated() {
                 var fields: [String: RecordValue] = [:]
                 if number > 0 { fields["sequel"] = .reference(id("film/\(number - 1)")) }
@@ -117,7 +118,7 @@ import Testing
             try await f.store.readSizes()
             let before = try await f.store.explain(query, .plan, with: access)
             #expect(before.advice.map(\.index) == [wanted] && before.costClass == .scan)
-            let made = try await f.store.createIndex(IndexCreateRequest(wanted))
+            let made = try await f.store.createIndex(wanted)
             #expect(try await IndexBuilder(client: f.client, logger: .quiet) { ["app"] }.pass())
             try await f.psql("ANALYZE film")
             try await f.store.cache.reload()
@@ -125,7 +126,7 @@ import Testing
             let key = table.index(named: made.name)?.keys.first
             #expect(key?.column == "title" && key?.form == .words && key?.language == .english && key?.isStored == true)
             #expect(table.index(named: "plain")?.keys.first?.isStored == false)
-            #expect(try await f.store.indexes(IndexListRequest(type: type("film"))).map(\.name).contains(made.name))
+            #expect(try await f.store.indexes(of: type("film")).map(\.name).contains(made.name))
             let after = try await f.store.explain(query, .plan, with: access)
             #expect(after.advice.isEmpty && after.costClass == .indexed)
             #expect(try await f.query(query.predicate, type: "film") == ["x777"])
@@ -159,7 +160,7 @@ import Testing
 
     @Test func whatIsStoredIsChosenWithTheField() async throws {
         try await withFilms { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [Self.film()]))
+            _ = try await f.store.createTypes([Self.film()])
             let refusals: [(RecordType, ErrorCode)] = [
                 (Self.film(stored: false), .incompatibleSchema), (Self.film(.german), .incompatibleSchema),
                 (
@@ -177,7 +178,7 @@ import Testing
             ]
             for (wanted, code) in refusals {
                 let error = await #expect(throws: SkyrowError.self) {
-                    try await f.store.createTypes(SchemaCreateRequest(types: [wanted]))
+                    try await f.store.createTypes([wanted])
                 }
                 #expect(error?.code == code, "\(wanted)")
             }
@@ -203,23 +204,23 @@ import Testing
                 )
             }
             for name in [long + "a", long + "b"] {
-                _ = try await f.store.createTypes(SchemaCreateRequest(types: [text(name)]))
+                _ = try await f.store.createTypes([text(name)])
                 try await f.save("film/0", [name: .string("Häuser \(name.suffix(1))")])
                 #expect(try await f.query(Self.match(name, "Haus"), type: "film") == ["0"])
             }
             _ = try await f.store.renameField(
-                SchemaRenameRequest(type: type("film"), field: field("title"), newName: field("name"))
+                FieldRename(type: type("film"), field: field("title"), newName: field("name"))
             )
             #expect(try await schema()?.storedTexts.contains(field("name")) == true)
             #expect(try await f.query(Self.match("name", "trek"), type: "film") == ["1"])
             // The name of the column is taken now.
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [text("title")]))
+            _ = try await f.store.createTypes([text("title")])
             try await f.save("film/3", ["title": "Sterne"])
             #expect(try await f.query(Self.match("title", "Stern"), type: "film") == ["3"])
             #expect(try await f.query(Self.match("name", "trek"), type: "film") == ["1"])
             #expect(try await columns() == "4")
             for (number, name) in ["name", long + "a", "title", long + "b"].enumerated() {
-                _ = try await f.store.deleteField(SchemaDeleteRequest(type: type("film"), field: field(name)))
+                _ = try await f.store.deleteField(FieldDeletion(type: type("film"), field: field(name)))
                 #expect(try await columns() == "\(3 - number)")
             }
             #expect(try await schema()?.storedTexts == [])
@@ -252,7 +253,7 @@ import Testing
     @Test func aColumnOfAnotherLanguageIsNotRead() async throws {
         try await withFilms { f in
             let wanted = IndexDefinition(of: type("film"), [IndexField("title")], kind: .text)
-            let name = try await f.store.createIndex(IndexCreateRequest(wanted)).name
+            let name = try await f.store.createIndex(wanted).name
             let builder = IndexBuilder(client: f.client, logger: .quiet) { ["app"] }
             func key() async throws -> TableIndex.Key? {
                 #expect(try await builder.pass())

@@ -44,7 +44,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
             ]
             try await fixture.store.createMissingSchema(for: [draft("user/x", first)])
             _ = try await fixture.store.createTypes(
-                SchemaCreateRequest(types: [RecordType(name: .user, fields: [field("languages"): .array(.string)])])
+                [RecordType(name: .user, fields: [field("languages"): .array(.string)])]
             )
             let rows: [(KeyValuePairs<String, RecordValue>, [String: RecordValue])] = [
                 (first, ["height": .number(1.5), "age": .integer(3), "home": .location(place)]),

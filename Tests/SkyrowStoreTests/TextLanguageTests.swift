@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -26,7 +27,7 @@ import Testing
         _ body: @escaping @Sendable (RecordsFixture) async throws -> Void
     ) async throws {
         try await withRecords { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [Self.film(language)]))
+            _ = try await f.store.createTypes([Self.film(language)])
             try await f.save(
                 Self.films.map { film in
                     let title = film.title.map { RecordValue.string($0) } ?? .null
@@ -129,7 +130,7 @@ import Testing
                     textLanguages: [field("title"): language]
                 )
             }
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: types))
+            _ = try await f.store.createTypes(types)
             for language in TextLanguage.allCases {
                 let name = "film_\(language.rawValue)"
                 #expect(f.store.cache.current[type(name)]?[field("title")]?.textLanguage == language)
@@ -276,7 +277,7 @@ import Testing
     @Test func aLanguageIsChosenWithTheField() async throws {
         try await withFilms { f in
             let known = try await f.store.createTypes(
-                SchemaCreateRequest(types: [Self.film(.english), Self.film(nil)])
+                [Self.film(.english), Self.film(nil)]
             )
             #expect(known.types[type("film")]?.textLanguages == [field("title"): .english])
             let refusals: [(RecordType, ErrorCode)] = [
@@ -298,7 +299,7 @@ import Testing
             ]
             for (wanted, code) in refusals {
                 let error = await #expect(throws: SkyrowError.self) {
-                    try await f.store.createTypes(SchemaCreateRequest(types: [wanted]))
+                    try await f.store.createTypes([wanted])
                 }
                 #expect(error?.code == code, "\(wanted)")
             }
@@ -322,8 +323,8 @@ import Testing
         try await withFilms { f in
             let wanted = IndexDefinition(of: type("film"), [IndexField("title")], kind: .text)
             let plain = IndexDefinition(of: type("film"), [IndexField("note")], kind: .text)
-            let name = try await f.store.createIndex(IndexCreateRequest(wanted)).name
-            let other = try await f.store.createIndex(IndexCreateRequest(plain)).name
+            let name = try await f.store.createIndex(wanted).name
+            let other = try await f.store.createIndex(plain).name
             try await f.psql("CREATE INDEX foreign_words ON film USING gin (_words('pg_catalog.english', title))")
             let builder = IndexBuilder(client: f.client, logger: .quiet) { ["app"] }
             func languages() async throws -> [TextLanguage?] {
@@ -352,7 +353,7 @@ import Testing
                 #expect(try await f.psql("SELECT state FROM _index WHERE name = '\(name)'") == "ready")
                 #expect(try await f.query(Self.match("title", "hope"), type: "film").sorted() == ["3", "4"])
             }
-            _ = try await f.store.deleteIndex(IndexDeleteRequest(name: name))
+            _ = try await f.store.deleteIndex(IndexDeletion(name: name))
             #expect(try await languages() == [nil, .words, .english])
         }
     }
@@ -369,7 +370,7 @@ import Testing
             try await f.psql("CREATE INDEX plain ON film USING gin (_words(title)); ANALYZE film")
             try await f.store.cache.reload()
             #expect(try await f.store.explain(query, .plan, with: access).advice.map(\.index) == [wanted])
-            let made = try await f.store.createIndex(IndexCreateRequest(wanted))
+            let made = try await f.store.createIndex(wanted)
             #expect(try await IndexBuilder(client: f.client, logger: .quiet) { ["app"] }.pass())
             try await f.psql("ANALYZE film")
             try await f.store.cache.reload()

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
         to owner: UserID,
         by caller: Caller
     ) async throws -> [RecordOutcome] {
-        let request = TransferRequest(ids: try ids.map { try RecordID($0) }, owner: owner)
+        let request = RecordTransfer(ids: try ids.map { try RecordID($0) }, owner: owner)
         return try await f.store.transfer(request, with: RecordAccess(caller, in: .everyone, for: .writing))
     }
 

@@ -1,32 +1,51 @@
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
+extension ActionTable {
+    static let schema: [any AnyEntry] = [
+        Entry(Actions.schemaFetch, ActionService.schema),
+        Entry(Actions.schemaCreate, ActionService.createTypes),
+        Entry(Actions.schemaRename, ActionService.renameField),
+        Entry(Actions.schemaDelete, ActionService.deleteField),
+        Entry(Actions.schemaIndexCreate, ActionService.createIndex),
+        Entry(Actions.schemaIndexDelete, ActionService.deleteIndex),
+        Entry(Actions.schemaIndexList, ActionService.indexes(of:_:)),
+    ]
+}
+
 extension ActionService {
-    /// `schema:fetch`
-    package func schema() async throws(SkyrowError) -> RecordSchema {
-        try await observed(.schemaFetch) { () async throws(SkyrowError) in
-            try await store.recordSchema()
-        }
+    fileprivate func schema(_: Void, _ call: Call) async throws(SkyrowError) -> RecordSchema {
+        try await store.recordSchema()
     }
 
-    /// `schema:create`: creates types and adds fields, all of them or none.
-    package func createTypes(_ request: SchemaCreateRequest) async throws(SkyrowError) -> RecordSchema {
-        try await observed(.schemaCreate) { () async throws(SkyrowError) in
-            try await store.createTypes(request)
-        }
+    fileprivate func createTypes(_ types: [RecordType], _ call: Call) async throws(SkyrowError) -> RecordSchema {
+        try await store.createTypes(types)
     }
 
-    /// `schema:rename`
-    package func renameField(_ request: SchemaRenameRequest) async throws(SkyrowError) -> RecordSchema {
-        try await observed(.schemaRename) { () async throws(SkyrowError) in
-            try await store.renameField(request)
-        }
+    fileprivate func renameField(_ rename: FieldRename, _ call: Call) async throws(SkyrowError) -> RecordSchema {
+        try await store.renameField(rename)
     }
 
-    /// `schema:delete`
-    package func deleteField(_ request: SchemaDeleteRequest) async throws(SkyrowError) -> RecordSchema {
-        try await observed(.schemaDelete) { () async throws(SkyrowError) in
-            try await store.deleteField(request)
-        }
+    fileprivate func deleteField(_ deletion: FieldDeletion, _ call: Call) async throws(SkyrowError) -> RecordSchema {
+        try await store.deleteField(deletion)
+    }
+}
+
+// MARK: Indexes
+
+extension ActionService {
+    /// A process of the service builds the index afterwards.
+    fileprivate func createIndex(_ definition: IndexDefinition, _ call: Call) async throws(SkyrowError) -> RecordIndex {
+        try await store.createIndex(definition)
+    }
+
+    /// The index is dropped afterwards.
+    fileprivate func deleteIndex(_ deletion: IndexDeletion, _ call: Call) async throws(SkyrowError) -> RecordIndex {
+        try await store.deleteIndex(deletion)
+    }
+
+    fileprivate func indexes(of type: RecordTypeName?, _ call: Call) async throws(SkyrowError) -> [RecordIndex] {
+        try await store.indexes(of: type)
     }
 }

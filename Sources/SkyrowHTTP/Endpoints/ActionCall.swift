@@ -118,84 +118,6 @@ struct ActionCall: Sendable {
                     id: id
                 )
             }
-        case .recordTransfer:
-            let request = try TransferRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .written(
-                    reported(
-                        try await service.transfer(request, by: context.caller, origin: context.origin),
-                        as: context.requestID
-                    )
-                )
-            }
-        case .schemaFetch:
-            self.init { service, _ async throws(SkyrowError) in
-                .schema(try await service.schema())
-            }
-        case .schemaCreate:
-            let request = try SchemaCreateRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .schema(try await service.createTypes(request))
-            }
-        case .schemaRename:
-            let request = try SchemaRenameRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .schema(try await service.renameField(request))
-            }
-        case .schemaDelete:
-            let request = try SchemaDeleteRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .schema(try await service.deleteField(request))
-            }
-        case .schemaIndexCreate:
-            let request = try IndexCreateRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .index(try await service.createIndex(request))
-            }
-        case .schemaIndexDelete:
-            let request = try IndexDeleteRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .index(try await service.deleteIndex(request))
-            }
-        case .schemaIndexList:
-            let request = try IndexListRequest(parameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .indexes(try await service.indexes(request))
-            }
-        case .schemaAccess:
-            let request = try CreateRolesRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .createRoles(try await service.setCreateRoles(request, by: context.caller, origin: context.origin))
-            }
-        case .schemaAccessSet:
-            let change = try ClassAccessChange(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .classAccess(
-                    change.type,
-                    try await service.changeClassAccess(change, by: context.caller, origin: context.origin)
-                )
-            }
-        case .schemaAccessGet:
-            let type = try RecordTypeName(accessParameters: parameters)
-            self.init { service, _ async throws(SkyrowError) in
-                .classAccess(type, try await service.classAccess(of: type))
-            }
-        case .schemaDefaultAccess:
-            let request = try DefaultAccessRequest(typeParameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .defaultAccess(try await service.setDefaultAccess(request, by: context.caller, origin: context.origin))
-            }
-        case .schemaFieldAccessGet:
-            self.init { service, _ async throws(SkyrowError) in
-                .skygearFieldRules(try await service.skygearFieldRules())
-            }
-        case .schemaFieldAccessUpdate:
-            let rules = try SkygearFieldRule.list(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .skygearFieldRules(
-                    try await service.replaceSkygearFieldRules(rules, by: context.caller, origin: context.origin)
-                )
-            }
         case .authSignUp:
             let request = try SignUpRequest(parameters: parameters, rules: rules)
             self.init { service, context async throws(SkyrowError) in
@@ -241,159 +163,6 @@ struct ActionCall: Sendable {
                     )
                 )
             }
-        case .authDelete:
-            self.init { service, context async throws(SkyrowError) in
-                .deletion(
-                    try await service.deleteOwnAccount(
-                        by: context.caller,
-                        with: context.sender.credentials,
-                        origin: context.origin
-                    )
-                )
-            }
-        case .authInvite:
-            let request = try CodeRequest(resetParameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .invited(try await service.invite(request, by: context.caller, origin: context.origin))
-            }
-        case .userDelete:
-            let request = try DeleteUserRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .deletion(try await service.deleteUser(request, by: context.caller, origin: context.origin))
-            }
-        case .authLogInFactor:
-            let request = try FactorLogInRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.logIn(request, from: context.sender.client, origin: context.origin))
-            }
-        case .authTOTPEnrol:
-            self.init { service, context async throws(SkyrowError) in
-                .factor(.enrolment(try await service.enrolTOTP(by: context.caller, with: context.sender.credentials)))
-            }
-        case .authTOTPConfirm:
-            let code = try FactorLogInRequest.code(parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .factor(
-                    .recoveryCodes(
-                        try await service.confirmTOTP(
-                            code,
-                            by: context.caller,
-                            with: context.sender.credentials,
-                            origin: context.origin
-                        )
-                    )
-                )
-            }
-        case .authTOTPRemove:
-            self.init { service, context async throws(SkyrowError) in
-                try await service.removeTOTP(by: context.caller, origin: context.origin)
-                return .status
-            }
-        case .authFactorList:
-            self.init { service, context async throws(SkyrowError) in
-                .factor(.factors(try await service.factors(by: context.caller)))
-            }
-        case .authDisableSet:
-            let request = try SetDisabledRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                try await service.setDisabled(request, by: context.caller, origin: context.origin)
-                return .status
-            }
-        case .authDefaultAccessSet:
-            let request = try DefaultAccessRequest(userParameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .defaultAccess(
-                    try await service.setOwnDefaultAccess(request, by: context.caller, origin: context.origin)
-                )
-            }
-        case .authVerifyRequest:
-            let request = try CodeRequest(verificationParameters: parameters, rules: rules)
-            self.init { service, context async throws(SkyrowError) in
-                .codeTicket(
-                    try await service.requestVerification(request, by: context.caller, from: context.sender.client)
-                )
-            }
-        case .authVerifyConfirm:
-            let request = try CodeConfirmation(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                let sender = context.sender
-                try await service.confirmAddress(
-                    request,
-                    with: sender.credentials,
-                    from: sender.client,
-                    origin: context.origin
-                )
-                return .status
-            }
-        case .authResetRequest:
-            let request = try CodeRequest(resetParameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .codeTicket(try await service.requestReset(request, from: context.sender.client))
-            }
-        case .authResetConfirm:
-            let request = try ResetConfirmation(parameters: parameters, rules: rules)
-            self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.resetPassword(request, from: context.sender.client, origin: context.origin))
-            }
-        case .authResetPassword:
-            let request = try SetPasswordRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .auth(
-                    try await service.setPassword(
-                        request,
-                        by: context.caller,
-                        from: context.sender.client,
-                        origin: context.origin
-                    )
-                )
-            }
-        case .authEmailChange:
-            let request = try EmailChangeRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                let sender = context.sender
-                return .codeTicket(
-                    try await service.requestAddressChange(
-                        request,
-                        by: context.caller,
-                        with: sender.credentials,
-                        from: sender.client,
-                        origin: context.origin
-                    )
-                )
-            }
-        case .authEmailConfirm:
-            let request = try CodeConfirmation(handledParameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                let sender = context.sender
-                try await service.confirmAddressChange(
-                    request,
-                    by: context.caller,
-                    with: sender.credentials,
-                    from: sender.client,
-                    origin: context.origin
-                )
-                return .status
-            }
-        case .authEmailUndo:
-            let code = try CodeConfirmation.code(parameters)
-            self.init { service, context async throws(SkyrowError) in
-                try await service.undoAddressChange(code, from: context.sender.client, origin: context.origin)
-                return .status
-            }
-        case .authLinkRequest:
-            let request = try CodeRequest(resetParameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .codeTicket(try await service.requestLogInLink(request, from: context.sender.client))
-            }
-        case .authLinkLogIn:
-            let request = try LinkLogInRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .auth(try await service.logIn(request, from: context.sender.client, origin: context.origin))
-            }
-        case .authMerge:
-            let request = try MergeRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .merge(try await service.merge(request, by: context.caller, origin: context.origin))
             }
         case .authProviderLogIn:
             let request = try ProviderLogInRequest(parameters: parameters)
@@ -486,40 +255,19 @@ struct ActionCall: Sendable {
                 try await service.unlinkOAuth(provider, from: user, by: context.caller, origin: context.origin)
                 return .done
             }
-        case .roleAssign, .roleRevoke, .roleGet, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd, .roleRemove,
-            .roleMembers, .roleList, .groupAdd, .groupRemove, .groupList, .keyCreate, .keyList, .keyRotate, .keyRevoke,
-            .me, .authLogOut, .authBecome, .authRotate, .authStepUp, .sessionList, .sessionRevoke, .liveTicket:
+        case .roleAssign, .roleRevoke, .roleGet, .roleDefault, .roleAdmin, .roleSave, .roleDelete, .roleAdd,
+            .roleRemove, .roleMembers, .roleList, .groupAdd, .groupRemove, .groupList, .keyCreate, .keyList,
+            .keyRotate, .keyRevoke, .me, .authLogOut, .authBecome, .authRotate, .authStepUp, .sessionList,
+            .sessionRevoke, .liveTicket, .authLogInFactor, .authTOTPEnrol, .authTOTPConfirm, .authTOTPRemove,
+            .authFactorList, .relationAdd, .relationRemove, .relationQuery, .relationRequests, .relationBlock,
+            .authVerifyRequest, .authVerifyConfirm, .authResetRequest, .authResetConfirm, .authResetPassword,
+            .authEmailChange, .authEmailConfirm, .authEmailUndo, .authLinkRequest, .authLinkLogIn, .authDelete,
+            .userDelete, .authDisableSet, .authInvite, .authMerge, .authDefaultAccessSet, .schemaFetch,
+            .schemaCreate, .schemaRename, .schemaDelete, .schemaIndexCreate, .schemaIndexDelete, .schemaIndexList,
+            .schemaAccess, .schemaAccessSet, .schemaAccessGet, .schemaDefaultAccess, .schemaFieldAccessGet,
+            .schemaFieldAccessUpdate, .recordTransfer:
             // These are in the table.
             throw SkyrowError(.unexpectedError, "The table of actions lacks \(action.rawValue).")
-        case .relationAdd:
-            let request = try RelationChangeRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .relation(.outcomes(try await service.addRelations(request, by: context.caller)))
-            }
-        case .relationRemove:
-            let request = try RelationChangeRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .relation(.outcomes(try await service.removeRelations(request, by: context.caller)))
-            }
-        case .relationQuery:
-            let query = try RelationQuery(queryParameters: parameters, rules: rules)
-            self.init { service, context async throws(SkyrowError) in
-                .relation(
-                    .page(try await service.relations(query, by: context.caller, turn: context.turn))
-                )
-            }
-        case .relationRequests:
-            let query = try RelationQuery(requestsParameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .relation(
-                    .page(try await service.relationRequests(query, by: context.caller, turn: context.turn))
-                )
-            }
-        case .relationBlock:
-            let request = try RelationBlockRequest(parameters: parameters)
-            self.init { service, context async throws(SkyrowError) in
-                .relation(.outcomes(try await service.blockRelations(request, by: context.caller)))
-            }
         case .connectionAuthenticate:
             // They are those of the sender by now, where they count.
             _ = try Credentials(parameters: parameters)

@@ -118,7 +118,7 @@ extension RecordStore {
             for (type, access) in access.sorted(by: { $0.key < $1.key }) where known[type] == nil {
                 if try await setRules(access, of: type) { ruled.insert(type) }
             }
-            if changesSchema { _ = try await createTypes(SchemaCreateRequest(types: types)) }
+            if changesSchema { _ = try await createTypes(types) }
             let (success, records) = try await patiently {
                 try await client.withTransaction(retries: 0) { transaction in
                     _ = try await transaction.query("SET CONSTRAINTS ALL DEFERRED")

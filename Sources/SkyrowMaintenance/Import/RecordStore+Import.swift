@@ -28,7 +28,7 @@ extension RecordStore {
     ) async throws -> ImportSummary where Rows.Element == ImportRow {
         let type = RecordType(name: columns.type, fields: newFields)
         if keepsGoing {
-            _ = try await createTypes(SchemaCreateRequest(types: [type]))
+            _ = try await createTypes([type])
             return try await importWhatFits(rows, columns, progress)
         }
         return try await withImport(creating: [type]) { records in

@@ -14,36 +14,36 @@ package enum ActionCatalog {
         case .recordAggregate: recordAggregate
         case .recordUpdate: recordUpdate
         case .recordDelete: recordDelete
-        case .recordTransfer: recordTransfer
-        case .schemaFetch: schemaFetch
-        case .schemaCreate: schemaCreate
-        case .schemaRename: schemaRename
-        case .schemaDelete: schemaDelete
-        case .schemaIndexCreate: schemaIndexCreate
-        case .schemaIndexDelete: schemaIndexDelete
-        case .schemaIndexList: schemaIndexList
-        case .schemaAccess: schemaAccess
-        case .schemaAccessSet: schemaAccessSet
-        case .schemaAccessGet: schemaAccessGet
-        case .schemaDefaultAccess: schemaDefaultAccess
-        case .schemaFieldAccessGet: schemaFieldAccessGet
-        case .schemaFieldAccessUpdate: schemaFieldAccessUpdate
+        case .recordTransfer: Actions.recordTransfer.description
+        case .schemaFetch: Actions.schemaFetch.description
+        case .schemaCreate: Actions.schemaCreate.description
+        case .schemaRename: Actions.schemaRename.description
+        case .schemaDelete: Actions.schemaDelete.description
+        case .schemaIndexCreate: Actions.schemaIndexCreate.description
+        case .schemaIndexDelete: Actions.schemaIndexDelete.description
+        case .schemaIndexList: Actions.schemaIndexList.description
+        case .schemaAccess: Actions.schemaAccess.description
+        case .schemaAccessSet: Actions.schemaAccessSet.description
+        case .schemaAccessGet: Actions.schemaAccessGet.description
+        case .schemaDefaultAccess: Actions.schemaDefaultAccess.description
+        case .schemaFieldAccessGet: Actions.schemaFieldAccessGet.description
+        case .schemaFieldAccessUpdate: Actions.schemaFieldAccessUpdate.description
         case .authSignUp: authSignUp
         case .authLogIn: authLogIn
         case .authLogOut: Actions.authLogOut.description
         case .authPassword: authPassword
         case .authStepUp: Actions.authStepUp.description
-        case .authLogInFactor: authLogInFactor
-        case .authTOTPEnrol: authTOTPEnrol
-        case .authTOTPConfirm: authTOTPConfirm
-        case .authTOTPRemove: authTOTPRemove
-        case .authFactorList: authFactorList
+        case .authLogInFactor: Actions.authLogInFactor.description
+        case .authTOTPEnrol: Actions.authTOTPEnrol.description
+        case .authTOTPConfirm: Actions.authTOTPConfirm.description
+        case .authTOTPRemove: Actions.authTOTPRemove.description
+        case .authFactorList: Actions.authFactorList.description
         case .authRegister: authRegister
+        case .authDefaultAccessSet: Actions.authDefaultAccessSet.description
         case .authDelete: Actions.authDelete.description
         case .authDisableSet: Actions.authDisableSet.description
         case .authInvite: Actions.authInvite.description
         case .userDelete: Actions.userDelete.description
-        case .authDefaultAccessSet: Actions.authDefaultAccessSet.description
         case .authVerifyRequest: Actions.authVerifyRequest.description
         case .authVerifyConfirm: Actions.authVerifyConfirm.description
         case .authResetRequest: Actions.authResetRequest.description
@@ -86,11 +86,11 @@ package enum ActionCatalog {
         case .groupAdd: Actions.groupAdd.description
         case .groupRemove: Actions.groupRemove.description
         case .groupList: Actions.groupList.description
-        case .relationAdd: relationAdd
-        case .relationRemove: relationRemove
-        case .relationQuery: relationQuery
-        case .relationRequests: relationRequests
-        case .relationBlock: relationBlock
+        case .relationAdd: Actions.relationAdd.description
+        case .relationRemove: Actions.relationRemove.description
+        case .relationQuery: Actions.relationQuery.description
+        case .relationRequests: Actions.relationRequests.description
+        case .relationBlock: Actions.relationBlock.description
         case .keyCreate: Actions.keyCreate.description
         case .keyList: Actions.keyList.description
         case .keyRotate: Actions.keyRotate.description

@@ -1,6 +1,6 @@
 import SkyrowModel
 
-// The declarations of `record:*` and `schema:*`.
+// The declarations of `record:*`.
 
 extension ActionCatalog {
     static let recordSave = ActionDescription(
@@ -234,63 +234,6 @@ extension ActionCatalog {
         JSONMember("of", .named(.keyPath), isRequired: true),
         JSONMember("time_zone", .nullable(.string(maximum: 255))),
     ])
-
-    static let schemaFetch = ActionDescription(
-        .schemaFetch,
-        "Returns every record type with its fields.",
-        requirement: .masterOrDevelopment,
-        result: .named(.schema),
-        errors: [.permissionDenied],
-        cost: .read,
-        effect: .reads
-    )
-
-    static let schemaCreate = ActionDescription(
-        .schemaCreate,
-        "Creates record types and adds fields to existing ones.",
-        requirement: .masterOrDevelopment,
-        parameters: [
-            ActionParameter(
-                "record_types",
-                "Fields by record type, as schema:fetch returns them.",
-                .object([], others: fieldList),
-                isRequired: true
-            )
-        ],
-        result: .named(.schema),
-        errors: [.permissionDenied, .incompatibleSchema],
-        cost: .write,
-        effect: .once
-    )
-
-    static let schemaRename = ActionDescription(
-        .schemaRename,
-        "Renames a field.",
-        requirement: .masterOrDevelopment,
-        parameters: [
-            ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
-            ActionParameter("item_name", "The field.", .string(maximum: 63), isRequired: true),
-            ActionParameter("new_name", "Its new name.", .string(maximum: 63), isRequired: true),
-        ],
-        result: .named(.schema),
-        errors: [.permissionDenied, .resourceNotFound],
-        cost: .write,
-        effect: .once
-    )
-
-    static let schemaDelete = ActionDescription(
-        .schemaDelete,
-        "Drops a field with its data.",
-        requirement: .masterOrDevelopment,
-        parameters: [
-            ActionParameter("record_type", "The record type.", .string(maximum: 63), isRequired: true),
-            ActionParameter("item_name", "The field.", .string(maximum: 63), isRequired: true),
-        ],
-        result: .named(.schema),
-        errors: [.permissionDenied, .resourceNotFound],
-        cost: .write,
-        effect: .once
-    )
 
     static let database = ActionParameter(
         "database_id",

@@ -26,41 +26,14 @@ extension ActionCatalog {
             ])
         case .predicate: .tuple([.string()], rest: .any)
         case .authResult: authResult
-        case .schema:
-            .object([JSONMember("record_types", .object([], others: fieldList), isRequired: true)])
-        case .index: index
+        case .schema: RecordSchema.shape
+        case .index: RecordIndex.shape
         case .role: Codec.roleForm.shape
         case .relatedUser: Codec.relatedUserShape
         case .status:
             .object([JSONMember("status", .oneOfStrings(["OK"]), isRequired: true)])
         }
     }
-
-    /// `{"fields": [{"name": "title", "type": "string"}]}`
-    static let fieldList = JSONShape.object([
-        JSONMember(
-            "fields",
-            .array(
-                of: .object([
-                    JSONMember("name", .string(maximum: 63), isRequired: true),
-                    JSONMember("type", .string(), isRequired: true),
-                    JSONMember("on_delete", .oneOfStrings(DeleteRule.allCases.map(\.rawValue))),
-                    JSONMember(
-                        "text",
-                        .either([
-                            language,
-                            .object([
-                                JSONMember("language", language, isRequired: true), JSONMember("stored", .boolean),
-                            ]),
-                        ])
-                    ),
-                ])
-            ),
-            isRequired: true
-        )
-    ])
-
-    private static let language = JSONShape.oneOfStrings(TextLanguage.allCases.map(\.rawValue))
 
     private static let accessEntry = JSONShape.object([
         JSONMember("public", .boolean),

@@ -17,44 +17,18 @@ package enum ActionResult: Sendable {
     case aggregate(AggregateResult)
     /// `record:query`, `record:aggregate` with `explain`
     case explanation(QueryExplanation)
-    /// `auth:signup`, `auth:login`, `auth:link:login`, `auth:register`, `auth:password`
+    /// `auth:signup`, `auth:login`, `auth:register`, `auth:password`, logins by a provider
     case auth(AuthResult)
-    /// `auth:verify:request`, `auth:reset:request`, `auth:email:change`, `auth:link:request`
-    case codeTicket(CodeTicket)
     /// `auth:provider:list`
     case identities([AccountIdentity])
     /// `auth:provider:start`
     case providerStart(ProviderStart)
     /// `auth:provider:token`
     case providerTokens(ProviderTokens)
-    /// `auth:invite`
-    case invited(UserID)
-    /// `auth:delete`, `user:delete`
-    case deletion(DeletionReport)
-    /// `auth:merge`
-    case merge(MergeReport)
     /// `{"status":"OK"}`: `auth:provider:link`, `auth:provider:unlink`, `live:unsubscribe`
     case status
-    /// `"OK"`: `role:assign`, `role:revoke`, `sso:oauth:link`, `sso:oauth:unlink`
+    /// `"OK"`: `sso:oauth:link`, `sso:oauth:unlink`
     case done
-    /// `auth:totp:enrol`, `auth:totp:confirm`, `auth:factor:list`
-    case factor(FactorResult)
-    /// `relation:*`
-    case relation(RelationResult)
-    /// `schema:fetch`, `schema:create`, `schema:rename`, `schema:delete`
-    case schema(RecordSchema)
-    /// `schema:index:create`, `schema:index:delete`
-    case index(RecordIndex)
-    /// `schema:index:list`
-    case indexes([RecordIndex])
-    /// `schema:access:set`, `schema:access:get`
-    case classAccess(RecordTypeName, ClassAccess)
-    /// `schema:field_access:get`, `schema:field_access:update`
-    case skygearFieldRules([SkygearFieldRule])
-    /// `schema:access`
-    case createRoles(CreateRolesRequest)
-    /// `schema:default_access`, `auth:default_access:set`
-    case defaultAccess(DefaultAccessRequest)
     /// `live:subscribe`
     case liveSubscribed(LiveSubscribed)
     /// `changes:fetch`
@@ -90,17 +64,9 @@ extension JSONWriter {
             case .query(let query):
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
-            case .relation(.page(let page)):
-                relationOutcomes(page.users)
-                relationInfo(page)
-            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .codeTicket, .identities,
-                .deletion, .merge, .invited, .providerStart, .providerTokens,
-                .status, .done, .factor, .relation, .value,
-                .schema,
-                .index, .indexes,
-                .classAccess, .skygearFieldRules, .createRoles, .defaultAccess, .changes, .compared,
-                .liveSubscribed,
-                .json:
+            case .value(let writer): writer.writeV1(self)
+            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .identities, .providerStart,
+                .providerTokens, .status, .done, .liveSubscribed, .changes, .compared, .json:
                 self.result(result)
             }
         case .rpc(let id):
@@ -150,33 +116,16 @@ extension JSONWriter {
         case .aggregate(let result): groups(result)
         case .explanation(let explanation): self.explanation(explanation)
         case .auth(let auth): authResult(auth)
-        case .codeTicket(let ticket): codeTicket(ticket)
         case .identities(let identities): self.identities(identities)
         case .providerStart(let start): providerStart(start)
         case .providerTokens(let tokens): providerTokens(tokens)
-        case .deletion(let report): deletion(report)
-        case .merge(let report): merge(report)
-        case .invited(let user):
-            beginObject()
-            key("user_id")
-            string(user.rawValue)
-            endObject()
         case .status:
             beginObject()
             key("status")
             string("OK")
             endObject()
         case .done: string("OK")
-        case .factor(let result): factorResult(result)
-        case .relation(let result): relationResult(result)
         case .value(let writer): writer.write(self)
-        case .schema(let schema): self.schema(schema)
-        case .index(let index): self.index(index)
-        case .indexes(let indexes): self.indexes(indexes)
-        case .classAccess(let type, let access): classAccess(access, of: type)
-        case .skygearFieldRules(let rules): skygearFieldRules(rules)
-        case .createRoles(let request): createRoles(request)
-        case .defaultAccess(let request): defaultAccess(request)
         case .liveSubscribed(let result): liveSubscribed(result)
         case .changes(let result): changes(result)
         case .compared(let result): compared(result)

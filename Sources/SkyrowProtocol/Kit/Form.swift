@@ -40,20 +40,22 @@ public struct Form<Root>: Sendable {
         }
     }
 
-    private init(
-        _ form: Form,
-        read: @escaping @Sendable (JSONView) throws(SkyrowError) -> Root
-    ) {
-        members = form.members
-        write = form.write
-        self.read = read
-    }
-
     /// The same form with a reader of its own, such as one for the envelope of Skygear v1.
     package func reading(
         _ read: @escaping @Sendable (JSONView, _ form: Form) throws(SkyrowError) -> Root
     ) -> Form {
-        Form(self) { json throws(SkyrowError) in try read(json, self) }
+        Form(members, read: { json throws(SkyrowError) in try read(json, self) }, write: write)
+    }
+
+    /// A form that is read and written by hand; the members say what OpenRPC does.
+    package init(
+        _ members: [MemberDescription],
+        read: @escaping @Sendable (JSONView) throws(SkyrowError) -> Root,
+        write: @escaping @Sendable (Root, JSONWriter) -> Void
+    ) {
+        self.members = members
+        self.read = read
+        self.write = write
     }
 
     /// Returns a value as it is read from the JSON that is written of it, so that the rules of the codecs hold for values that
@@ -92,6 +94,12 @@ package struct MemberDescription: Sendable {
     package let summary: String
     package let shape: JSONShape
     package let isRequired: Bool
+}
+
+extension MemberDescription {
+    init(_ name: String, _ summary: String, _ shape: JSONShape, isRequired: Bool = false) {
+        self.init(name: name, summary: summary, shape: shape, isRequired: isRequired)
+    }
 }
 
 /// One member of a form: its name, its place in the value, its codec, a sentence about it, and what its absence means.

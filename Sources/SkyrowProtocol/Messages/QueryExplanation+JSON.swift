@@ -44,7 +44,7 @@ extension JSONWriter {
             string(advice.message)
             if let index = advice.index {
                 key("schema:index:create")
-                indexCreateParameters(IndexCreateRequest(index))
+                indexDefinition(index)
             }
             endObject()
         }

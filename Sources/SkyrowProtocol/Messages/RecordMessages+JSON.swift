@@ -84,14 +84,33 @@ extension RecordIDsRequest {
         let isAtomic = try parameters.boolean("atomic") ?? false
         let idempotencyKey = try parameters.idempotencyKey()
         let list: JSONView
-        let name: StaticString
+        let name: String
         if let ids = try parameters.array("ids") {
             (list, name) = (ids, "ids")
         } else {
             (list, name) = (try parameters.required("ids", parameters.array("records")), "records")
         }
-        guard list.count > 0 else { throw .invalidArgument("\"\(name)\" is empty.", "\(name)") }
-        guard list.count <= WireLimits.batchCount else { throw parameters.tooMany(name, WireLimits.batchCount) }
+        self.init(
+            database: database,
+            ids: try Self.ids(list, name, isReading: isReading),
+            isAtomic: isAtomic,
+            idempotencyKey: idempotencyKey
+        )
+    }
+
+    static func ids(
+        _ list: JSONView,
+        _ name: String,
+        isReading: Bool = false
+    ) throws(SkyrowError) -> [RecordID] {
+        guard list.isArray else { throw .wrongType(name, "an array") }
+        guard list.count > 0 else { throw .invalidArgument("\"\(name)\" is empty.", name) }
+        guard list.count <= WireLimits.batchCount else {
+            throw .invalidArgument(
+                "\"\(name)\" has more than \(WireLimits.batchCount) entries; send several requests.",
+                name
+            )
+        }
         var ids: [RecordID] = []
         ids.reserveCapacity(list.count)
         for element in list.elements {
@@ -99,10 +118,10 @@ extension RecordIDsRequest {
                 ids.append(try RecordID(entry: element, isReading: isReading))
             } catch {
                 guard error.code == .invalidArgument else { throw error }
-                throw .invalidArgument(error.message, "\(name)")
+                throw .invalidArgument(error.message, name)
             }
         }
-        self.init(database: database, ids: ids, isAtomic: isAtomic, idempotencyKey: idempotencyKey)
+        return ids
     }
 }
 

@@ -175,7 +175,7 @@ private struct QueryFacts {
             advice += self.advice(
                 .sequentialScan,
                 "All records of \(table.name) are scanned for the few that match.",
-                order(Array(keys.prefix(IndexCreateRequest.maximumFields)))
+                order(Array(keys.prefix(IndexDefinition.maximumFields)))
             )
         }
         // PostgreSQL cannot estimate how many texts contain a part.
@@ -223,7 +223,7 @@ private struct QueryFacts {
         return advice(
             .sort,
             "Records of \(table.name) are sorted for a page of \(query.limit).",
-            order(Array(keys.prefix(IndexCreateRequest.maximumFields)))
+            order(Array(keys.prefix(IndexDefinition.maximumFields)))
         )
     }
 

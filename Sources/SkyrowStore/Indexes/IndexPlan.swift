@@ -106,8 +106,8 @@ package struct IndexPlan: Hashable, Sendable {
         serverVersion: Int
     ) throws(SkyrowError) -> IndexDefinition {
         var definition = wanted
-        guard (1...IndexCreateRequest.maximumFields).contains(definition.fields.count) else {
-            throw .invalidArgument("An index must have 1 to \(IndexCreateRequest.maximumFields) fields.", "fields")
+        guard (1...IndexDefinition.maximumFields).contains(definition.fields.count) else {
+            throw .invalidArgument("An index must have 1 to \(IndexDefinition.maximumFields) fields.", "fields")
         }
         if definition.kind != .order {
             let kind = definition.kind.rawValue

@@ -1,5 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
+package import SkyrowProtocol
 
 extension RecordStore {
     /// `schema:index:create`: records a requested index, which an ``IndexBuilder`` then builds.
@@ -7,8 +8,7 @@ extension RecordStore {
     /// A repeated request means the same index, and retries a failed build. Throws `110 ResourceNotFound` for a missing type,
     /// `108 InvalidArgument` for an invalid definition, and `111 NotSupported` if the service has no PostgreSQL sessions for
     /// builds.
-    package func createIndex(_ request: IndexCreateRequest) async throws(SkyrowError) -> RecordIndex {
-        let wanted = request.definition
+    package func createIndex(_ wanted: IndexDefinition) async throws(SkyrowError) -> RecordIndex {
         guard client.hasSessions else { throw .noSessionsForIndexes }
         guard try await table(of: wanted.type) != nil else { throw .noSuchType(wanted.type) }
         return try await reporting(special: SkyrowError.schemaFailure) {
@@ -54,29 +54,29 @@ extension RecordStore {
     ///
     /// Throws `110 ResourceNotFound` if there is no index of that name, and `108 InvalidArgument` for an index that every table
     /// has or that belongs to a constraint, and without `force` for an index not created by the service.
-    package func deleteIndex(_ request: IndexDeleteRequest) async throws(SkyrowError) -> RecordIndex {
+    package func deleteIndex(_ deletion: IndexDeletion) async throws(SkyrowError) -> RecordIndex {
         guard client.hasSessions else { throw .noSessionsForIndexes }
         return try await reporting(special: SkyrowError.schemaFailure) {
             try await client.withTransaction { transaction in
                 try await transaction.lockSchema(schema)
                 let catalog = try await SchemaCatalog.load(of: schema, in: transaction)
-                let table = catalog.tables.values.first { $0.index(named: request.name) != nil }
-                let row = try await indexRow(named: request.name, in: transaction)
-                if let table, let index = table.index(named: request.name) {
-                    try index.requireDeletable(of: table, isOurs: row != nil, forces: request.forces)
+                let table = catalog.tables.values.first { $0.index(named: deletion.name) != nil }
+                let row = try await indexRow(named: deletion.name, in: transaction)
+                if let table, let index = table.index(named: deletion.name) {
+                    try index.requireDeletable(of: table, isOurs: row != nil, forces: deletion.forces)
                 }
                 if row == nil, table == nil {
                     throw SkyrowError(.resourceNotFound, "The index does not exist.")
                 }
                 // The service has created the index of this name if a build was ever started.
                 if let row, !row.record.hasBegun {
-                    try await deleteRow(request.name, in: transaction)
+                    try await deleteRow(deletion.name, in: transaction)
                 } else {
                     let type = row?.type ?? table?.name.rawValue ?? ""
                     _ = try await transaction.query(
                         """
                         INSERT INTO \(schema.internal)._index (name, type, state, has_begun)
-                        VALUES (\(request.name), \(type), 'deleting', true)
+                        VALUES (\(deletion.name), \(type), 'deleting', true)
                         ON CONFLICT (name) DO UPDATE SET state = 'deleting', changed_at = now()
                         """
                     )
@@ -85,7 +85,7 @@ extension RecordStore {
                 guard let type = try? RecordTypeName(row?.type ?? table?.name.rawValue ?? "") else {
                     throw SkyrowError.unexpected
                 }
-                return RecordIndex(name: request.name, type: type, state: .deleting, definition: row?.definition)
+                return RecordIndex(name: deletion.name, type: type, state: .deleting, definition: row?.definition)
             }
         }
     }
@@ -93,10 +93,10 @@ extension RecordStore {
     /// `schema:index:list`: lists the indexes of a type, or of all, without those that every table has.
     ///
     /// Throws `110 ResourceNotFound` if the type does not exist.
-    package func indexes(_ request: IndexListRequest) async throws(SkyrowError) -> [RecordIndex] {
-        if let type = request.type, try await table(of: type) == nil { throw .noSuchType(type) }
+    package func indexes(of type: RecordTypeName? = nil) async throws(SkyrowError) -> [RecordIndex] {
+        if let type, try await table(of: type) == nil { throw .noSuchType(type) }
         return try await reporting {
-            try await client.withTransaction { try await indexes(of: request.type, in: $0) }
+            try await client.withTransaction { try await indexes(of: type, in: $0) }
         }
     }
 

@@ -1,5 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
+package import SkyrowProtocol
 
 extension RecordStore {
     /// Transfers public records to another owner, each independently: one statement for each type.
@@ -8,17 +9,17 @@ extension RecordStore {
     /// record, `102 PermissionDenied` for profiles and for records that the caller may not transfer. Throws `110` if there is
     /// no user with that id whose profile the caller may read, `102` if the caller may not write at all, and database errors.
     package func transfer(
-        _ request: TransferRequest,
+        _ transfer: RecordTransfer,
         with access: RecordAccess,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
         if access.hasScopes {
-            for id in request.ids { try access.requireWriting(id.type) }
+            for id in transfer.ids { try access.requireWriting(id.type) }
             try access.requireReading(.user)
         }
         return try await reporting {
-            for type in Set(request.ids.map(\.type)) { _ = try await table(of: type) }
+            for type in Set(transfer.ids.map(\.type)) { _ = try await table(of: type) }
             return try await withCatalog { catalog in
                 let context = WriteContext(
                     store: self,
@@ -26,9 +27,9 @@ extension RecordStore {
                     catalog: catalog,
                     access: access
                 )
-                var run = TransferRun(context, to: request.owner, recording: event)
+                var run = TransferRun(context, to: transfer.owner, recording: event)
                 try await run.requireOwner()
-                return try await run.outcomes(request.ids)
+                return try await run.outcomes(transfer.ids)
             }
         }
     }

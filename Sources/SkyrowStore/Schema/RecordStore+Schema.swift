@@ -1,5 +1,6 @@
 package import SkyrowModel
 package import SkyrowPostgres
+package import SkyrowProtocol
 
 extension RecordStore {
     /// Returns the changes that saving these records would make to the cached schema, without waiting.
@@ -55,22 +56,22 @@ extension RecordStore {
     ///
     /// Throws `114 IncompatibleSchema` if a field exists with another type or refers to a type that does not exist, and if
     /// PostgreSQL's lock table is too small for this many types at once.
-    package func createTypes(_ request: SchemaCreateRequest) async throws(SkyrowError) -> RecordSchema {
-        try await changing { try await changer.apply(.create(request.types), mode: .development) }
+    package func createTypes(_ types: [RecordType]) async throws(SkyrowError) -> RecordSchema {
+        try await changing { try await changer.apply(.create(types), mode: .development) }
         return cache.current.recordSchema
     }
 
     /// `schema:rename`; throws `110 ResourceNotFound` if there is no such field, or already one of the new name.
-    package func renameField(_ request: SchemaRenameRequest) async throws(SkyrowError) -> RecordSchema {
+    package func renameField(_ rename: FieldRename) async throws(SkyrowError) -> RecordSchema {
         try await changing {
-            try await changer.apply(.rename(request.field, to: request.newName, of: request.type), mode: .development)
+            try await changer.apply(.rename(rename.field, to: rename.newName, of: rename.type), mode: .development)
         }
         return cache.current.recordSchema
     }
 
     /// `schema:delete`: drops a field with its data; throws `110 ResourceNotFound` if there is no such field.
-    package func deleteField(_ request: SchemaDeleteRequest) async throws(SkyrowError) -> RecordSchema {
-        try await changing { try await changer.apply(.delete(request.field, of: request.type), mode: .development) }
+    package func deleteField(_ deletion: FieldDeletion) async throws(SkyrowError) -> RecordSchema {
+        try await changing { try await changer.apply(.delete(deletion.field, of: deletion.type), mode: .development) }
         return cache.current.recordSchema
     }
 

@@ -197,7 +197,7 @@ struct SchemaFollowCommand: AsyncParsableCommand {
                 try await failingAsTool { () async throws(SkyrowError) in try await store.follow(type) }
                 try await settleIndexes(of: type, in: store)
                 let indexes = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.indexes(IndexListRequest(type: type))
+                    try await store.indexes(of: type)
                 }
                 if let failed = indexes.first(where: { $0.state == .failed && $0.isOfFollowedType }) {
                     throw .failure(
@@ -258,7 +258,7 @@ private func settleIndexes(of type: RecordTypeName, in store: RecordStore) async
             throw .failure("The index cannot be built now: \(error)")
         }
         let indexes = try await failingAsTool { () async throws(SkyrowError) in
-            try await store.indexes(IndexListRequest(type: type))
+            try await store.indexes(of: type)
         }
         let isUnderWay = indexes.contains {
             $0.isOfFollowedType && ($0.state == .building || $0.state == .deleting)

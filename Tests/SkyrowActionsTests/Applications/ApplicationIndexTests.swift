@@ -18,7 +18,7 @@ import Testing
             let wanted = IndexDefinition(of: type("book"), [IndexField("title")], isUnique: true)
             for store in [shop, f.service.store] {
                 try await store.createMissingSchema(for: [draft("book/1", ["title": .string("x")])])
-                let asked = try await store.createIndex(IndexCreateRequest(wanted))
+                let asked = try await store.createIndex(wanted)
                 #expect(asked.state == .building)
             }
             let applications = Applications(registry: registry, clock: f.clock.clock, logger: .quiet) { _ in
@@ -30,7 +30,7 @@ import Testing
             } while: {
                 for store in [shop, f.service.store] {
                     try await waiting(until: "the index is ready") {
-                        try await store.indexes(IndexListRequest()).map(\.state) == [.ready]
+                        try await store.indexes().map(\.state) == [.ready]
                     }
                 }
             }

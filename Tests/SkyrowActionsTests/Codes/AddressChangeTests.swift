@@ -35,7 +35,7 @@ import Testing
             EmailChange(email: email, password: password),
             by: visit.caller,
             with: visit.own,
-            client: client,
+            from: client,
             origin: origin
         )
     }

@@ -42,7 +42,7 @@ import Testing
         try await mailing.service.run(
             Actions.authLinkLogIn,
             LinkLogIn(code: code, handle: handle),
-            client: client,
+            from: client,
             origin: origin
         )
     }
@@ -227,7 +227,7 @@ import Testing
             let link = CodeRequest(email: "ann@example.org")
             func ask(from client: ClientKey) async throws -> (handle: String, isSent: Bool) {
                 let before = await mailing.sent().count
-                let ticket = try await mailing.service.run(Actions.authLinkRequest, link, client: client)
+                let ticket = try await mailing.service.run(Actions.authLinkRequest, link, from: client)
                 return (ticket.handle, await mailing.sent().count > before)
             }
             for number in 0..<7 {
@@ -260,14 +260,14 @@ import Testing
             func isSent(from client: ClientKey, to request: CodeRequest = request) async throws -> Bool {
                 let before = try await mailing.fixture.psql("SELECT count(*) FROM _mail")
                 if kind == .link {
-                    _ = try await mailing.service.run(Actions.authLinkRequest, request, client: client)
+                    _ = try await mailing.service.run(Actions.authLinkRequest, request, from: client)
                 } else {
-                    _ = try await mailing.service.run(Actions.authResetRequest, request, client: client)
+                    _ = try await mailing.service.run(Actions.authResetRequest, request, from: client)
                 }
                 return try await mailing.fixture.psql("SELECT count(*) FROM _mail") != before
             }
             // The owner has logged in from home before.
-            let ticket = try await mailing.service.run(Actions.authLinkRequest, request, client: Self.home)
+            let ticket = try await mailing.service.run(Actions.authLinkRequest, request, from: Self.home)
             _ = try await logIn(mailing, try await mailing.lastMail().digits, ticket.handle, from: Self.home)
             try await mailing.fixture.psql("DELETE FROM _mail")
             for number in 0..<20 {

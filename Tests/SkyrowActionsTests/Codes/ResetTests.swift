@@ -254,8 +254,8 @@ import Testing
             // One a minute, five an hour, in whatever form the address is written.
             for number in 1...7 {
                 let form = number % 2 == 0 ? "ann@example.org" : "ANN@example.ORG"
-                _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: form), client: here)
-                _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: form), client: here)
+                _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: form), from: here)
+                _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: form), from: here)
                 #expect(try await count() == "\(min(number, 5))")
                 try await mailing.waitAMinute()
             }
@@ -264,18 +264,18 @@ import Testing
                 _ = try await mailing.service.run(
                     Actions.authResetRequest,
                     CodeRequest(email: "a\(number)@example.org"),
-                    client: here
+                    from: here
                 )
             }
             #expect(try await count() == "20")
             _ = try await mailing.service.run(
                 Actions.authResetRequest,
                 CodeRequest(email: "b@example.org"),
-                client: ClientKey(high: 1, low: 3)
+                from: ClientKey(high: 1, low: 3)
             )
             #expect(try await count() == "21")
             try await mailing.fixture.psql("UPDATE _mail SET created_at = created_at - interval '1 hour'")
-            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"), client: here)
+            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"), from: here)
             #expect(try await count() == "22")
         }
     }
@@ -290,7 +290,7 @@ import Testing
                         _ = try? await mailing.service.run(
                             Actions.authResetRequest,
                             CodeRequest(email: "ann@example.org"),
-                            client: client
+                            from: client
                         )
                     }
                 }
@@ -327,7 +327,7 @@ import Testing
             for _ in 0..<3 {
                 let unknown = CodeHandle(OneTimeCode().id).description
                 try await expectError(.invalidToken) {
-                    try await mailing.service.run(Actions.authResetConfirm, confirmation("123456", unknown), client: here)
+                    try await mailing.service.run(Actions.authResetConfirm, confirmation("123456", unknown), from: here)
                 }
             }
             for _ in 0..<2 {
@@ -335,7 +335,7 @@ import Testing
                     try await mailing.service.run(
                         Actions.authResetConfirm,
                         confirmation(mail.digits, ticket.handle),
-                        client: here
+                        from: here
                     )
                 }
             }
@@ -345,10 +345,10 @@ import Testing
                 try await mailing.service.run(
                     Actions.authResetConfirm,
                     confirmation("no digits", ticket.handle),
-                    client: ClientKey(high: 1, low: 2)
+                    from: ClientKey(high: 1, low: 2)
                 )
             }
-            _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode), client: here)
+            _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode), from: here)
         }
     }
 
@@ -363,7 +363,7 @@ import Testing
                 _ = try await mailing.service.run(
                     Actions.authResetConfirm,
                     confirmation(digits, ticket.handle, password: "secret number \(round)"),
-                    client: here
+                    from: here
                 )
                 try await mailing.fixture.psql("DELETE FROM _mail")
             }

@@ -212,18 +212,18 @@ import Testing
     @Test func rulesOfFieldsHoldForItsProfile() async throws {
         try await withSigning { signing in
             let service = signing.service
-            _ = try await service.createTypes(
-                SchemaCreateRequest(
-                    types: [
-                        RecordType(
-                            name: .user,
-                            fields: [
-                                try FieldName("name"): .string, try FieldName("rank"): .string,
-                                try FieldName("badge"): .string,
-                            ]
-                        )
-                    ]
-                )
+            _ = try await service.run(
+                Actions.schemaCreate,
+                [
+                    RecordType(
+                        name: .user,
+                        fields: [
+                            try FieldName("name"): .string, try FieldName("rank"): .string,
+                            try FieldName("badge"): .string,
+                        ]
+                    )
+                ],
+                by: ServiceFixture.masterCaller
             )
             try await signing.fixture.psql(
                 """

@@ -15,7 +15,7 @@ import Testing
 
     private func fill(_ fixture: ServiceFixture, rows: Int) async throws {
         _ = try await fixture.service.store.createTypes(
-            SchemaCreateRequest(types: [RecordType(name: type("note"), fields: [FieldName("title"): .string])])
+            [RecordType(name: type("note"), fields: [FieldName("title"): .string])]
         )
         try await fixture.psql(
             "INSERT INTO note (_id, title) SELECT n::text, 'blue' FROM generate_series(1, \(rows)) AS n; ANALYZE note"

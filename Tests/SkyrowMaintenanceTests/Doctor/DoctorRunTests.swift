@@ -105,13 +105,13 @@ import Testing
         let (statements, what, heals) = Self.changedRelations[row]
         try await withStore { fixture in
             _ = try await fixture.store.createTypes(
-                SchemaCreateRequest(types: [
+                [
                     RecordType(
                         name: type("item"),
                         fields: [field("title"): .string, .parent: .reference(type("item"))]
                     ),
                     RecordType(name: type("post"), fields: [field("marks"): .relation(type("item"))]),
-                ])
+                ]
             )
             try await fixture.psql("INSERT INTO item (_id) VALUES ('a'); INSERT INTO post (_id) VALUES ('1')")
             let checks = [DoctorCheck.parents, .relations, .foreignKeyIndexes]

@@ -213,7 +213,7 @@ import Testing
             try await f.store.withImport(creating: [egg]) { _ in
                 try await f.psql("SET lock_timeout = '100s'; INSERT INTO note (_id) VALUES ('meanwhile')")
                 _ = try await f.store.createTypes(
-                    SchemaCreateRequest(types: [RecordType(name: type("other"), fields: [field("a"): .string])])
+                    [RecordType(name: type("other"), fields: [field("a"): .string])]
                 )
             }
             #expect(try await f.psql("SELECT count(*) FROM note WHERE _id = 'meanwhile'") == "1")

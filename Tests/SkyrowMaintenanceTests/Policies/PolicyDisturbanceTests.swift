@@ -45,7 +45,7 @@ import Testing
                     }
                     try await f.psql(Self.events)
                     _ = try await f.store.createIndex(
-                        IndexCreateRequest(IndexDefinition(of: type("note"), [IndexField("stars")], kind: .order))
+                        IndexDefinition(of: type("note"), [IndexField("stars")], kind: .order)
                     )
                     for channel in Self.channels { try await f.psql("SELECT pg_notify('\(channel.name)', 'end')") }
                     for notifications in heard {
@@ -176,10 +176,10 @@ import Testing
         try await f.records.save("fresh/1", ["title": .string("x")])
         #expect(f.store.cache.current[type("fresh")] != nil)
         let index = IndexDefinition(of: type("note"), [IndexField("stars")], kind: .order)
-        let asked = try await f.store.createIndex(IndexCreateRequest(index))
+        let asked = try await f.store.createIndex(index)
         let isBuilt = try await IndexBuilder(client: f.records.client, logger: .quiet) { ["app"] }.pass()
         #expect(isBuilt)
-        let indexes = try await f.store.indexes(IndexListRequest(type: type("note")))
+        let indexes = try await f.store.indexes(of: type("note"))
         #expect(indexes.first { $0.name == asked.name }?.state == .ready)
         _ = try await f.store.relations.block(["bob"], by: "ann")
         _ = try await f.store.users.create(NewAccount(id: "eve", passwordHash: nil, profile: []), session: nil)

@@ -92,7 +92,7 @@ import Testing
             for place in types.indices.dropFirst() {
                 types[place].fields = [field("title"): .string, field("other"): .reference(type("other"))]
             }
-            _ = try await fixture.store.createTypes(SchemaCreateRequest(types: types))
+            _ = try await fixture.store.createTypes(types)
             var document = try await fixture.store.schemaDocument()
             let pristine = try await description(of: "pristine", fixture)
             #expect(try await fixture.store.compareSchema(with: document).difference.isEmpty)
@@ -170,7 +170,7 @@ import Testing
 
     @Test func rowsThatBreakARuleKeepItFromBeingPutBack() async throws {
         try await withStore { fixture in
-            _ = try await fixture.store.createTypes(SchemaCreateRequest(types: [RecordType(name: type("note"))]))
+            _ = try await fixture.store.createTypes([RecordType(name: type("note"))])
             try await fixture.psql(
                 "ALTER TABLE note DROP CONSTRAINT _id_fits; INSERT INTO note (_id) VALUES ('~x')"
             )

@@ -80,7 +80,7 @@ import Testing
             try await fixture.store.cache.reload()
             try await fixture.keep(draft("film/1", ["title": "He runs"]))
             let index = IndexDefinition(of: type("film"), [IndexField("title")], kind: .text)
-            let name = try await fixture.store.createIndex(IndexCreateRequest(index)).name
+            let name = try await fixture.store.createIndex(index).name
             let builder = IndexBuilder(client: fixture.store.client, logger: .quiet) { ["app"] }
             #expect(try await builder.pass())
             var document = try await fixture.store.schemaDocument()
@@ -126,7 +126,7 @@ import Testing
             try await fixture.store.cache.reload()
             try await fixture.keep(draft("film/1", ["title": "He runs"]))
             let index = IndexDefinition(of: type("film"), [IndexField("title")], kind: .text)
-            let name = try await fixture.store.createIndex(IndexCreateRequest(index)).name
+            let name = try await fixture.store.createIndex(index).name
             let builder = IndexBuilder(client: fixture.store.client, logger: .quiet) { ["app"] }
             #expect(try await builder.pass())
             var document = try await fixture.store.schemaDocument()

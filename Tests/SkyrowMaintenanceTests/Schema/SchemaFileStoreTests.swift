@@ -53,10 +53,10 @@ import Testing
     @Test func renamesKeepTheDataAndTombstonesFollow() async throws {
         try await withStore { fixture in
             _ = try await fixture.store.createTypes(
-                SchemaCreateRequest(types: [
+                [
                     RecordType(name: type("note"), fields: [field("links"): .array(.reference(type("note")))]),
                     RecordType(name: type("page"), fields: [field("notes"): .array(.reference(type("note")))]),
-                ])
+                ]
             )
             try await fixture.keep(draft("note/1", ["title": .string("a"), "self": .reference(id("note/1"))]))
             try await fixture.keep(draft("note/2", ["title": .string("b")]))

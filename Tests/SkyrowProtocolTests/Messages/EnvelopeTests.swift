@@ -106,7 +106,6 @@ import Testing
         ),
         (.status, #"{"status":"OK"}"#, ""), (.done, #""OK""#, ""),
         (.value(ResultWriter { $0.strings(["b", "a"]) }), #"["b","a"]"#, ""),
-        (.schema(RecordSchema()), #"{"record_types":{}}"#, ""),
         (.json(JSONText(validated: Array("{}".utf8))), "{}", ""),
     ]
 

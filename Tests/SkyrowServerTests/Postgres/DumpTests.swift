@@ -49,7 +49,7 @@ import Testing
             let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
             try await store.prepare()
             _ = try await store.createTypes(
-                SchemaCreateRequest(types: [
+                [
                     RecordType(name: type("list"), fields: [field("name"): .string]),
                     RecordType(
                         name: type("note"),
@@ -61,7 +61,7 @@ import Testing
                         textLanguages: [field("title"): .english],
                         storedTexts: [field("title")]
                     ),
-                ])
+                ]
             )
             for statement in [
                 "INSERT INTO app.list (_id, name) VALUES ('l', 'x')",

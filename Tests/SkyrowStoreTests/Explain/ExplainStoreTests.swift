@@ -43,7 +43,7 @@ import Testing
                 let before = try await explain(f, query)
                 #expect(before.costClass == .scan)
                 let index = try #require(before.advice.compactMap(\.index).first, "\(query)")
-                let made = try await f.store.createIndex(IndexCreateRequest(index))
+                let made = try await f.store.createIndex(index)
                 let isDone = try await IndexBuilder(client: f.client, logger: .quiet) { ["app"] }.pass()
                 #expect(isDone)
                 try await f.store.cache.reload()
@@ -95,7 +95,7 @@ import Testing
                 name: type("shelf"),
                 fields: [field("label"): .string, field("places"): .array(.reference(type("category")))]
             )
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [shelf]))
+            _ = try await f.store.createTypes([shelf])
             try await f.psql(
                 """
                 INSERT INTO note (_id, title, stars) SELECT 'n' || n, 't' || n, n FROM generate_series(1, 20000) AS n;
@@ -213,7 +213,7 @@ import Testing
     /// Each list is one more statement, in the order in which they are sent.
     @Test func theStatementsOfListsAreExplained() async throws {
         try await withRecords { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.withLists))
+            _ = try await f.store.createTypes(Self.withLists)
             try await f.save("label/red", ["name": .string("a secret")])
             try await f.save("label/blue", ["name": .string("blue"), "related": labels("red")])
             try await f.save("post/1", ["labels": labels("blue", "red")])
@@ -261,7 +261,7 @@ import Testing
 
     @Test func theOrderOfAListIsAdvisedOn() async throws {
         try await withRecords { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.withLists))
+            _ = try await f.store.createTypes(Self.withLists)
             var inclusion = Inclusion(name: "x", keyPath: path("labels"))
             inclusion.sort = [SortKey(path("name"))]
             let query = RecordQuery(type: type("post"), include: [inclusion])

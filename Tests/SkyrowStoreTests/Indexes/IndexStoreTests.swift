@@ -1,6 +1,7 @@
 import Logging
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -34,11 +35,11 @@ import Testing
 
     @discardableResult
     private func create(_ fixture: RecordsFixture, _ definition: IndexDefinition) async throws -> RecordIndex {
-        try await fixture.store.createIndex(IndexCreateRequest(definition))
+        try await fixture.store.createIndex(definition)
     }
 
     private func list(_ fixture: RecordsFixture) async throws -> [RecordIndex] {
-        try await fixture.store.indexes(IndexListRequest(type: type("note")))
+        try await fixture.store.indexes(of: type("note"))
     }
 
     private func index(_ fixture: RecordsFixture, _ name: String) async throws -> RecordIndex? {
@@ -79,7 +80,7 @@ import Testing
                     == #"CREATE INDEX note_due_title_idx ON app.note USING btree (due DESC, title COLLATE "C", _id)"#
             )
 
-            let gone = try await f.store.deleteIndex(IndexDeleteRequest(name: asked.name))
+            let gone = try await f.store.deleteIndex(IndexDeletion(name: asked.name))
             #expect(gone.state == .deleting)
             #expect(try await index(f, asked.name)?.state == .deleting)
             try await build(f)
@@ -105,7 +106,7 @@ import Testing
             ]
             for row in rows {
                 do {
-                    _ = try await f.store.deleteIndex(IndexDeleteRequest(name: row.name, forces: row.forces))
+                    _ = try await f.store.deleteIndex(IndexDeletion(name: row.name, forces: row.forces))
                     #expect(row.code == nil, "\(row.name)")
                 } catch let error as SkyrowError {
                     #expect(error.code == row.code, "\(row.name)")
@@ -119,7 +120,7 @@ import Testing
             ])
             for name in ["pen_note_idx", "pen_n_idx"] {
                 let error = await #expect(throws: SkyrowError.self) {
-                    try await f.store.deleteIndex(IndexDeleteRequest(name: name, forces: true))
+                    try await f.store.deleteIndex(IndexDeletion(name: name, forces: true))
                 }
                 #expect(error?.code == .invalidArgument, "\(name)")
             }
@@ -154,9 +155,9 @@ import Testing
             let lost = try await create(f, definition([IndexField("score")]))
             try await build(f)
             _ = try await f.store.renameField(
-                SchemaRenameRequest(type: type("note"), field: field("title"), newName: field("name"))
+                FieldRename(type: type("note"), field: field("title"), newName: field("name"))
             )
-            _ = try await f.store.deleteField(SchemaDeleteRequest(type: type("note"), field: field("score")))
+            _ = try await f.store.deleteField(FieldDeletion(type: type("note"), field: field("score")))
             #expect(try await index(f, lost.name) == nil)
             let fields = [IndexField("due"), IndexField("name", .descending, isFolded: true)]
             #expect(try await index(f, kept.name)?.definition?.fields == fields)
@@ -464,7 +465,7 @@ import Testing
             } while: {
                 try await withBuild(in: .snapshots, f) {
                     try await waitForPhase(.snapshots, f)
-                    _ = try await f.store.deleteIndex(IndexDeleteRequest(name: asked.name))
+                    _ = try await f.store.deleteIndex(IndexDeletion(name: asked.name))
                     try await waiting(until: "no index is built") {
                         try await f.psql(
                             "SELECT count(*) FROM pg_stat_progress_create_index WHERE datname = current_database()"
@@ -534,13 +535,13 @@ import Testing
             try await shop.prepare()
             try await shop.createMissingSchema(for: [draft("note/1", ["title": .string("x")])])
             let wanted = definition([IndexField("title")])
-            _ = try await shop.createIndex(IndexCreateRequest(wanted))
+            _ = try await shop.createIndex(wanted)
             try await create(f, wanted)
             let both = IndexBuilder(client: f.client, logger: .quiet) { ["app", "shop", "nowhere"] }
             let isDone = try await both.pass()
             #expect(isDone)
             #expect(try await index(f, "note_title_idx")?.state == .ready)
-            #expect(try await shop.indexes(IndexListRequest()).map(\.state) == [.ready])
+            #expect(try await shop.indexes().map(\.state) == [.ready])
         }
     }
 
@@ -557,7 +558,7 @@ import Testing
                 #expect(error?.code == row.code)
             }
             let error = await #expect(throws: SkyrowError.self) {
-                try await f.store.indexes(IndexListRequest(type: type("nothing")))
+                try await f.store.indexes(of: type("nothing"))
             }
             #expect(error?.code == .resourceNotFound)
             let count = try await f.psql("SELECT count(*) FROM _index")

@@ -1,6 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
     }
 
     private func build(_ f: RecordsFixture, _ definition: IndexDefinition) async throws -> String {
-        let asked = try await f.store.createIndex(IndexCreateRequest(definition))
+        let asked = try await f.store.createIndex(definition)
         let isDone = try await IndexBuilder(client: f.client, logger: .quiet) { ["app"] }.pass()
         #expect(isDone)
         try await f.store.cache.reload()
@@ -105,7 +106,7 @@ import Testing
                     let second = try await f.store.query(next, in: .everyone, caller: .master)
                     #expect(second.records.count == 20)
                 }
-                _ = try await f.store.deleteIndex(IndexDeleteRequest(name: name))
+                _ = try await f.store.deleteIndex(IndexDeletion(name: name))
                 let isDone = try await IndexBuilder(client: f.client, logger: .quiet) { ["app"] }.pass()
                 #expect(isDone)
                 try await f.store.cache.reload()
@@ -184,7 +185,7 @@ import Testing
             #expect(!orders.contains(Value("tags", ["a"], .string), in: .everyone))
             // A json field is saved at any length beside them.
             #expect(table[field("tags")]?.maximumBytes == nil)
-            let listed = try await f.store.indexes(IndexListRequest(type: type("note")))
+            let listed = try await f.store.indexes(of: type("note"))
             #expect(listed.first { $0.name == name }?.definition == wanted)
             #expect(listed.first { $0.name == "by_hand" }?.state == .foreign)
         }
@@ -194,12 +195,12 @@ import Testing
         try await withRecords { f in
             let name = try await build(f, Self.definition([IndexField("tags.a", as: .number), IndexField("title")]))
             _ = try await f.store.renameField(
-                SchemaRenameRequest(type: type("note"), field: field("tags"), newName: field("meta"))
+                FieldRename(type: type("note"), field: field("tags"), newName: field("meta"))
             )
             try await f.store.cache.reload()
             let table = try #require(f.store.cache.current[type("note")])
             #expect(table.index(named: name)?.keys.first?.json == Value("meta", ["a"], .number))
-            let listed = try await f.store.indexes(IndexListRequest(type: type("note")))
+            let listed = try await f.store.indexes(of: type("note"))
             #expect(
                 listed.first { $0.name == name }?.definition
                     == Self.definition([IndexField("meta.a", as: .number), IndexField("title")])

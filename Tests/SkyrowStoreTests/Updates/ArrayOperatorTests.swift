@@ -24,7 +24,7 @@ import Testing
         _ body: @escaping @Sendable (RecordsFixture) async throws -> Void
     ) async throws {
         try await withRecords(test: test) { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: Self.types))
+            _ = try await f.store.createTypes(Self.types)
             try await body(f)
         }
     }

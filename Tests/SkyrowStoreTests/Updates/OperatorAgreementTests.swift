@@ -203,7 +203,7 @@ import Testing
     @Test(arguments: [DatabaseScope.everyone, .user("ann")])
     func theDatabaseAndMemoryMakeTheSameOfAValue(_ scope: DatabaseScope) async throws {
         try await withRecords { f in
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: [Self.arrays]))
+            _ = try await f.store.createTypes([Self.arrays])
             // In a private database an element means the user's own record, where there is one.
             try await f.save("category/a", in: .user("ann"))
             var generator = Generator(random: .forTest())

@@ -64,7 +64,7 @@ import Testing
                 field("integers"): .array(.integer), field("texts"): .array(.string),
             ]
             _ = try await f.store.createTypes(
-                SchemaCreateRequest(types: [RecordType(name: type("note"), fields: fields)])
+                [RecordType(name: type("note"), fields: fields)]
             )
             // The record is new to the first of them.
             try await all(500) { number in

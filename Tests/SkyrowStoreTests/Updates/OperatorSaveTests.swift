@@ -320,7 +320,7 @@ import Testing
     @Test func inProductionAFractionIsRefusedForItsRecordAlone() async throws {
         try await withStore(.production) { f in
             let types = [RecordType(name: type("thing"), fields: [field("n"): .integer])]
-            _ = try await f.store.createTypes(SchemaCreateRequest(types: types))
+            _ = try await f.store.createTypes(types)
             let drafts = [
                 draft("thing/1", applying: ["n": .increment(by: 1)]),
                 draft("thing/1", applying: ["n": .increment(by: 0.5)]),

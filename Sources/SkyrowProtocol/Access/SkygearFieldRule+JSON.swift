@@ -1,19 +1,15 @@
-package import SkyrowJSON
-package import SkyrowModel
+import SkyrowJSON
+import SkyrowModel
 
 extension SkygearFieldRule {
-    /// Reads the member `access` of `schema:field_access:update`.
-    ///
-    /// Throws `108 InvalidArgument` for whatever is not understood, with its place in `info.path`.
-    package static func list(parameters json: JSONView) throws(SkyrowError) -> [SkygearFieldRule] {
-        let list = try Parameters(json).required("access", json["access"])
-        guard list.isArray, list.count <= maximumRules else {
-            throw SkyrowError.invalidArgument("\"access\" must be an array of at most \(maximumRules) rules.", "access")
-                .at("access")
+    /// Reads rules; throws `108 InvalidArgument` for anything that is not understood, with its place in `info.path`.
+    static func list(_ json: JSONView) throws(SkyrowError) -> [SkygearFieldRule] {
+        guard json.isArray, json.count <= maximumRules else {
+            throw malformed("\"access\" must be an array of at most \(maximumRules) rules.", "access")
         }
         var rules: [SkygearFieldRule] = []
-        rules.reserveCapacity(list.count)
-        for (place, element) in list.elements.enumerated() {
+        rules.reserveCapacity(json.count)
+        for (place, element) in json.elements.enumerated() {
             rules.append(try SkygearFieldRule(element, at: "access[\(place)]"))
         }
         return rules
@@ -27,7 +23,9 @@ extension SkygearFieldRule {
             let place = "\(place).\(String(key.prefix(64)))"
             switch key {
             case "record_type", "record_field", "user_role":
-                guard let text = value.string, !text.hasNUL else { throw malformed("\"\(key)\" must be a string.", place) }
+                guard let text = value.string, !text.hasNUL else {
+                    throw malformed("\"\(key)\" must be a string.", place)
+                }
                 texts[key] = text
             case "writable", "readable", "comparable", "discoverable":
                 guard let flag = value.boolean else { throw malformed("\"\(key)\" must be true or false.", place) }
@@ -80,10 +78,7 @@ private func malformed(_ message: String, _ place: String) -> SkyrowError {
 }
 
 extension JSONWriter {
-    /// The result of `schema:field_access:get` and `schema:field_access:update`, and the parameters of the latter.
-    package func skygearFieldRules(_ rules: [SkygearFieldRule]) {
-        beginObject()
-        key("access")
+    func skygearFieldRules(_ rules: [SkygearFieldRule]) {
         beginArray()
         for rule in rules {
             beginObject()
@@ -104,6 +99,5 @@ extension JSONWriter {
             endObject()
         }
         endArray()
-        endObject()
     }
 }

@@ -16,8 +16,8 @@ import Testing
     )
 
     @Test func aSchemaSaysTheLanguagesOfItsTexts() throws {
-        #expect(try readJSON(Self.text) { try SchemaCreateRequest(parameters: $0).types } == [Self.film])
-        #expect(writtenJSON { $0.schemaCreateParameters(SchemaCreateRequest(types: [Self.film])) } == Self.text)
+        #expect(try readJSON(Self.text) { try Actions.schemaCreate.parameters.read($0) } == [Self.film])
+        #expect(writtenJSON { Actions.schemaCreate.parameters.write([Self.film], $0) } == Self.text)
         let schema = RecordSchema(types: [type("film"): Self.film])
         #expect(writtenJSON { $0.schema(schema) } == Self.text)
         #expect(try readJSON(Self.text) { try RecordSchema(result: $0) } == schema)
@@ -30,8 +30,8 @@ import Testing
         let text = Self.text.replacing(#""english""#, with: #"{"language":"english","stored":true}"#)
         var film = Self.film
         film.storedTexts = [field("title")]
-        #expect(try readJSON(text) { try SchemaCreateRequest(parameters: $0).types } == [film])
-        #expect(writtenJSON { $0.schemaCreateParameters(SchemaCreateRequest(types: [film])) } == text)
+        #expect(try readJSON(text) { try Actions.schemaCreate.parameters.read($0) } == [film])
+        #expect(writtenJSON { Actions.schemaCreate.parameters.write([film], $0) } == text)
         let schema = RecordSchema(types: [type("film"): film])
         #expect(writtenJSON { $0.schema(schema) } == text)
         #expect(try readJSON(text) { try RecordSchema(result: $0) } == schema)
@@ -41,7 +41,7 @@ import Testing
         #expect(try readJSON(document.schemaFile) { try SchemaDocument(schemaFile: $0) } == document)
         // Said and not so.
         let plain = text.replacing("true", with: "false")
-        #expect(try readJSON(plain) { try SchemaCreateRequest(parameters: $0).types } == [Self.film])
+        #expect(try readJSON(plain) { try Actions.schemaCreate.parameters.read($0) } == [Self.film])
     }
 
     @Test func aFileKeepsTheLanguages() throws {
@@ -63,7 +63,7 @@ import Testing
         #"{"name":"a","type":"string","text":{"language":"none"}}"#,
     ])
     func whatAFieldMayHaveIsRead(field: String) throws {
-        _ = try readJSON(Self.record(field)) { try SchemaCreateRequest(parameters: $0) }
+        _ = try readJSON(Self.record(field)) { try Actions.schemaCreate.parameters.read($0) }
         _ = try readJSON(Self.record(field)) { try SchemaDocument(schemaFile: $0) }
     }
 
@@ -79,7 +79,7 @@ import Testing
         #"{"name":"a","type":"string","text":"pg_catalog.english'"}"#,
     ])
     func anyOtherLanguageIsRefused(field: String) throws {
-        let error = try refusal(Self.record(field)) { try SchemaCreateRequest(parameters: $0) }
+        let error = try refusal(Self.record(field)) { try Actions.schemaCreate.parameters.read($0) }
         #expect(error?.code == .invalidArgument)
         let file = try refusal(Self.record(field)) { try SchemaDocument(schemaFile: $0) }
         #expect(file?.message.contains("record_types.film.fields[0]") == true)

@@ -15,7 +15,7 @@ import Testing
              "fields":{"score":{"update":[],"read":[{"role":"a"},{"owner":true},{"key":"tablet"},{"group":"golf"}],"create":null},"old":null,"same":{}},
              "default_access":[{"users":true,"level":"read"}],"list_by":"update","list_read_by":"read","transfer_by":"owner","creator":"none","private":false,"aggregate":false}
             """
-        ) { try ClassAccessChange(parameters: $0) }
+        ) { try Actions.schemaAccessSet.parameters.read($0) }
         var expected = ClassAccessChange(type: type("note"))
         expected.rules = [
             .create: ClassRule([.role("writer")]),
@@ -40,12 +40,12 @@ import Testing
 
     @Test func aRuleOfProfilesNamesWhatTheServiceKeeps() throws {
         let text = #"{"record_type":"user","fields":{"_verified":{"read":[{"users":true}]}}}"#
-        let change = try readJSON(text) { try ClassAccessChange(parameters: $0) }
+        let change = try readJSON(text) { try Actions.schemaAccessSet.parameters.read($0) }
         #expect(change.fields[.verified] == [.read: .some([.users])])
     }
 
     @Test func whatIsNotSentIsNoChangeAndNullTakesAway() throws {
-        let nothing = try readJSON(#"{"record_type":"note"}"#) { try ClassAccessChange(parameters: $0) }
+        let nothing = try readJSON(#"{"record_type":"note"}"#) { try Actions.schemaAccessSet.parameters.read($0) }
         #expect(nothing == ClassAccessChange(type: type("note")))
         var expected = ClassAccessChange(type: type("note"))
         expected.defaultAccess = .some(nil)
@@ -55,7 +55,7 @@ import Testing
             {"record_type":"note","rules":null,"default_access":null,"list_by":null,"list_read_by":null,"transfer_by":null,
              "creator":null,"private":null}
             """#
-        #expect(try readJSON(nulls) { try ClassAccessChange(parameters: $0) } == expected)
+        #expect(try readJSON(nulls) { try Actions.schemaAccessSet.parameters.read($0) } == expected)
     }
 
     /// What stands in the place of the rules, or beside them, and the path of the refusal.
@@ -101,7 +101,7 @@ import Testing
     @Test(arguments: refused)
     func whatIsNotUnderstoodIsRefused(_ member: String, _ path: String?) throws {
         let error = try #require(
-            try refusal("{\"record_type\":\"note\",\(member)}") { try ClassAccessChange(parameters: $0) }
+            try refusal("{\"record_type\":\"note\",\(member)}") { try Actions.schemaAccessSet.parameters.read($0) }
         )
         #expect(error.code == .invalidArgument || error.code == .badRequest)
         #expect(error.path == path)
@@ -114,9 +114,9 @@ import Testing
             let rule = "{\"record_type\":\"note\",\"rules\":{\"read\":{\"allow\":[\(subjects)]}}}"
             let create = "{\"type\":\"note\",\"create_roles\":[\(roles)]}"
             let ofField = "{\"record_type\":\"note\",\"fields\":{\"a\":{\"read\":[\(subjects)]}}}"
-            #expect(((try? readJSON(ofField) { try ClassAccessChange(parameters: $0) }) != nil) != isRefused)
-            let isRuleRead = (try? readJSON(rule) { try ClassAccessChange(parameters: $0) }) != nil
-            let isCreationRead = (try? readJSON(create) { try CreateRolesRequest(parameters: $0) }) != nil
+            #expect(((try? readJSON(ofField) { try Actions.schemaAccessSet.parameters.read($0) }) != nil) != isRefused)
+            let isRuleRead = (try? readJSON(rule) { try Actions.schemaAccessSet.parameters.read($0) }) != nil
+            let isCreationRead = (try? readJSON(create) { try Actions.schemaAccess.parameters.read($0) }) != nil
             #expect(isRuleRead != isRefused && isCreationRead != isRefused, "\(count)")
         }
     }
@@ -154,8 +154,8 @@ import Testing
             let sent = writtenJSON { $0.classAccess(access, of: type("note")) }
             #expect(try readJSON(sent) { try ClassAccess($0, of: type("note")) } == access)
             let change = ClassAccessChange(type: type("note"), to: access)
-            let request = writtenJSON { $0.classAccessParameters(change) }
-            #expect(try readJSON(request) { try ClassAccessChange(parameters: $0) } == change)
+            let request = writtenJSON { Actions.schemaAccessSet.parameters.write(change, $0) }
+            #expect(try readJSON(request) { try Actions.schemaAccessSet.parameters.read($0) } == change)
             var other = ClassAccess()
             other.rules[.update] = ClassRule([.everyone], .override)
             other.allowsPrivate = false
@@ -187,33 +187,81 @@ import Testing
 
     @Test func listsForNewRecordsAreReadAsSuch() throws {
         let list = AccessList([AccessEntry(.users, .read)])
-        let entries = #"[{"users":true,"level":"read"}]"#
-        #expect(
-            try readJSON(#"{"type":"note","default_access":\#(entries)}"#) {
-                try DefaultAccessRequest(typeParameters: $0)
-            }
-                == DefaultAccessRequest(type: type("note"), access: list)
-        )
-        let withoutList = DefaultAccessRequest(type: type("note"), access: nil)
-        let text = writtenJSON { $0.defaultAccess(withoutList) }
-        #expect(text == #"{"type":"note","default_access":null}"#)
-        #expect(try readJSON(text) { try DefaultAccessRequest(typeParameters: $0) } == withoutList)
+        let ofType = Actions.schemaDefaultAccess.parameters
+        let ofUser = Actions.authDefaultAccessSet.parameters
+        for (entries, expected) in [(#"[{"users":true,"level":"read"}]"#, list), ("null", nil)] {
+            let text = "{\"type\":\"note\",\"default_access\":\(entries)}"
+            #expect(
+                try readJSON(text) { try ofType.read($0) } == TypeDefaultAccess(type: type("note"), access: expected)
+            )
+            #expect(writtenJSON { ofType.write(TypeDefaultAccess(type: type("note"), access: expected), $0) } == text)
+            let own = "{\"default_access\":\(entries)}"
+            #expect(try readJSON(own) { try ofUser.read($0) } == expected)
+            #expect(writtenJSON { ofUser.write(expected, $0) } == own)
+            #expect(writtenJSON { Actions.authDefaultAccessSet.result.write(expected, $0) } == own)
+        }
         for (body, path) in [
             (#"{"type":"note"}"#, nil), (#"{"type":"note","default_access":[{"users":true}]}"#, "default_access[0]"),
         ] as [(String, String?)] {
-            let error = try #require(try refusal(body) { try DefaultAccessRequest(typeParameters: $0) })
+            let error = try #require(try refusal(body) { try ofUser.read($0) })
             #expect(error.code == .invalidArgument && error.path == path)
+            #expect(error.arguments == ["default_access"])
+        }
+    }
+
+    @Test func rolesThatCreateAreWrittenAsTheyAreRead() throws {
+        let form = Actions.schemaAccess.parameters
+        for text in [#"{"type":"note","create_roles":["writer"]}"#, #"{"type":"note","create_roles":[]}"#] {
+            let create = try readJSON(text) { try form.read($0) }
+            #expect(writtenJSON { form.write(create, $0) } == text)
+            #expect(writtenJSON { Actions.schemaAccess.result.write(create, $0) } == text)
+        }
+        let long = String(repeating: "r", count: 65)
+        for (text, argument) in [
+            (#"{"create_roles":[]}"#, "type"), (#"{"type":"_a","create_roles":[]}"#, "type"),
+            (#"{"type":"note"}"#, "create_roles"), (#"{"type":"note","create_roles":["\#(long)"]}"#, "create_roles"),
+        ] {
+            let error = try #require(try refusal(text) { try form.read($0) })
+            #expect(error.code == .invalidArgument && error.arguments == [argument], "\(text)")
         }
     }
 
     @Test func aTransferNamesRecordsAndAUser() throws {
-        let request = TransferRequest(ids: [try RecordID("note/1"), try RecordID("memo/2")], owner: "u2")
-        let text = writtenJSON { $0.transferParameters(request) }
+        let form = Actions.recordTransfer.parameters
+        let transfer = RecordTransfer(ids: [try RecordID("note/1"), try RecordID("memo/2")], owner: "u2")
+        let text = writtenJSON { form.write(transfer, $0) }
         #expect(text == #"{"ids":["note/1","memo/2"],"to":"u2"}"#)
-        #expect(try readJSON(text) { try TransferRequest(parameters: $0) } == request)
+        #expect(try readJSON(text) { try form.read($0) } == transfer)
         for body in [#"{"ids":["note/1"]}"#, #"{"to":"u2"}"#, #"{"ids":[],"to":"u2"}"#, #"{"ids":["note/1"],"to":""}"#]
         {
-            #expect(try refusal(body) { try TransferRequest(parameters: $0) }?.code == .invalidArgument, "\(body)")
+            #expect(try refusal(body) { try form.read($0) }?.code == .invalidArgument, "\(body)")
+        }
+    }
+
+    /// The outcome of each record, which a client reads as it is written.
+    @Test func outcomesOfATransferAreRead() throws {
+        let text = #"[{"_id":"note/1","_type":"error","name":"ResourceNotFound","code":110,"message":"No."}]"#
+        let outcomes = try readJSON(text) { try Actions.recordTransfer.result.read($0, "result") }
+        #expect(writtenJSON { Actions.recordTransfer.result.write(outcomes, $0) } == text)
+        #expect(try refusal("{}") { try Actions.recordTransfer.result.read($0, "result") }?.code == .badRequest)
+    }
+
+    @Test(arguments: [
+        #"{"access":[{"record_type":"note","record_field":"*","user_role":"_role:a","writable":true,"readable":true,"comparable":false,"discoverable":false}]}"#,
+        #"{"access":[]}"#,
+    ])
+    func rulesOfFieldsAreWrittenAsTheyAreRead(text: String) throws {
+        let rules = try readJSON(text) { try Actions.schemaFieldAccessUpdate.parameters.read($0) }
+        #expect(writtenJSON { Actions.schemaFieldAccessUpdate.parameters.write(rules, $0) } == text)
+        #expect(writtenJSON { Actions.schemaFieldAccessGet.result.write(rules, $0) } == text)
+    }
+
+    @Test func rulesOfATypeAreReadWithIt() throws {
+        let rules = TypeClassAccess(type: type("note"), access: ClassAccess())
+        let text = writtenJSON { Actions.schemaAccessGet.result.write(rules, $0) }
+        #expect(try readJSON(text) { try Actions.schemaAccessSet.result.read($0, "result") } == rules)
+        for text in ["[]", "{}"] {
+            #expect(try refusal(text) { try Actions.schemaAccessGet.result.read($0, "result") } != nil)
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SkyrowProtocol
 
-@Suite struct IndexMessagesTests {
+@Suite struct IndexActionTests {
     /// What is sent, and what it means; written again it means the same.
     @Test(arguments: [
         (
@@ -43,11 +43,12 @@ import Testing
         ),
     ])
     func anIndexToCreateIsRead(_ text: String, _ definition: IndexDefinition) throws {
-        let request = try readJSON(text) { try IndexCreateRequest(parameters: $0) }
-        #expect(request.definition == definition)
-        let written = writtenJSON { $0.indexCreateParameters(request) }
-        #expect(try readJSON(written) { try IndexCreateRequest(parameters: $0) } == request)
+        let form = Actions.schemaIndexCreate.parameters
+        #expect(try readJSON(text) { try form.read($0) } == definition)
+        #expect(try form.checked(definition) == definition)
     }
+
+    private static let seventeen = Array(repeating: "7", count: 17).joined(separator: ",")
 
     @Test(arguments: [
         (#"{"record_type":"film"}"#, ErrorCode.invalidArgument, "fields"),
@@ -72,27 +73,34 @@ import Testing
             #"{"record_type":"film","fields":[[{"$type":"keypath","$val":"a..b","$as":"number"}]]}"#, .invalidArgument,
             "fields[0]"
         ),
+        (
+            #"{"record_type":"film","fields":[\#(seventeen)]}"#, .invalidArgument, "fields"
+        ),
         (#"{"record_type":"film","fields":"year"}"#, .badRequest, "fields"),
         (#"{"record_type":"film","fields":[["year"]],"unique":1}"#, .badRequest, "unique"),
     ])
     func anIndexThatCannotBeReadIsRefused(_ text: String, _ code: ErrorCode, _ place: String) throws {
-        let error = try refusal(text) { try IndexCreateRequest(parameters: $0) }
+        let error = try refusal(text) { try Actions.schemaIndexCreate.parameters.read($0) }
         #expect(error?.code == code)
         #expect(error?.path ?? error?.arguments.first == place)
     }
 
     @Test func whatIsToBeDeletedAndListedIsRead() throws {
-        for request in [IndexDeleteRequest(name: "a_b_idx"), IndexDeleteRequest(name: "a_b_idx", forces: true)] {
-            let text = writtenJSON { $0.indexDeleteParameters(request) }
-            #expect(try readJSON(text) { try IndexDeleteRequest(parameters: $0) } == request)
+        let (deleting, listing) = (Actions.schemaIndexDelete.parameters, Actions.schemaIndexList.parameters)
+        for deletion in [IndexDeletion(name: "a_b_idx"), IndexDeletion(name: "a_b_idx", forces: true)] {
+            #expect(try deleting.checked(deletion) == deletion)
         }
-        for request in [IndexListRequest(), IndexListRequest(type: typeName("film"))] {
-            let text = writtenJSON { $0.indexListParameters(request) }
-            #expect(try readJSON(text) { try IndexListRequest(parameters: $0) } == request)
+        for type in [nil, typeName("film")] {
+            #expect(try listing.checked(type) == type)
         }
-        for text in [#"{"name":""}"#, "{}", #"{"name":"\#(String(repeating: "n", count: 64))"}"#] {
-            #expect(try refusal(text) { try IndexDeleteRequest(parameters: $0) }?.arguments == ["name"])
+        // A name has 63 bytes at most, whichever characters it has.
+        let most = String(repeating: "n", count: 63)
+        #expect(try readJSON(#"{"name":"\#(most)"}"#) { try deleting.read($0) } == IndexDeletion(name: most))
+        for name in ["", "n" + most, String(repeating: "é", count: 32), #"a\u0000"#] {
+            #expect(try refusal(#"{"name":"\#(name)"}"#) { try deleting.read($0) }?.arguments == ["name"])
         }
+        #expect(try refusal("{}") { try deleting.read($0) }?.arguments == ["name"])
+        #expect(try refusal(#"{"record_type":"_a"}"#) { try listing.read($0) }?.arguments == ["record_type"])
     }
 
     @Test func aListIsReadAsItIsWritten() throws {
@@ -125,14 +133,17 @@ import Testing
                 statement: "CREATE INDEX old ON app.film USING hash (year)"
             ),
         ]
-        let text = writtenJSON { $0.indexes(indexes) }
-        #expect(try readJSON(text) { try RecordIndex.list(result: $0) } == indexes)
+        let list = Actions.schemaIndexList.result
+        let text = writtenJSON { list.write(indexes, $0) }
+        #expect(try readJSON(text) { try list.read($0, "result") } == indexes)
     }
 
     @Test func whatANewerServerSaysIsReadAsFarAsItIsKnown() throws {
         let text =
             #"{"indexes":[{"name":"i","record_type":"film","kind":"spiral","fields":[],"state":"new","reason":"odd"}]}"#
-        let index = try #require(try readJSON(text) { try RecordIndex.list(result: $0) }.first)
+        let index = try #require(
+            try readJSON(text) { try Actions.schemaIndexList.result.read($0, "result") }.first
+        )
         #expect(index.state == .foreign && index.definition == nil && index.failure?.reason == .error)
     }
 }

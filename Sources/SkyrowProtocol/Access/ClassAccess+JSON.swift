@@ -1,56 +1,8 @@
 package import SkyrowJSON
 package import SkyrowModel
 
-extension RecordTypeName {
-    /// Reads `schema:access:get`, `{"record_type": "note"}`.
-    package init(accessParameters json: JSONView) throws(SkyrowError) {
-        self = try Parameters(json).recordType()
-    }
-}
-
-extension CreateRolesRequest {
-    /// Reads `schema:access`, `{"type": "note", "create_roles": ["writer"]}`.
-    package init(parameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        let type = try RecordTypeName(parameters.required("type", parameters.string("type")))
-        let roles = try parameters.required("create_roles", parameters.names("create_roles"))
-        guard roles.count <= ClassRule.utmostSubjects else {
-            throw .invalidArgument("A rule can name at most \(ClassRule.utmostSubjects) subjects.", "create_roles")
-        }
-        self.init(type: type, roles: roles.map { RoleName($0) })
-    }
-}
-
-extension DefaultAccessRequest {
-    /// Reads `schema:default_access`, `{"type": "note", "default_access": [{"role": "writer", "level": "read"}]}`.
-    package init(typeParameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        let type = try RecordTypeName(parameters.required("type", parameters.string("type")))
-        self.init(type: type, access: try Self.list(of: json))
-    }
-
-    /// The list, which null says is none; what is not sent is not taken for that.
-    private static func list(of json: JSONView) throws(SkyrowError) -> AccessList? {
-        let list = try Parameters(json).required("default_access", json["default_access"])
-        do throws(SkyrowError) { return try AccessList(list) } catch { throw error.aboutDefaultAccess }
-    }
-}
-
-extension TransferRequest {
-    /// Reads `record:transfer`, `{"ids": ["note/1"], "to": "u2"}`.
-    package init(parameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        let ids = try RecordIDsRequest(parameters: json).ids
-        let owner = try parameters.required("to", parameters.string("to"))
-        guard owner.isName else {
-            throw .invalidArgument("\"to\" must be a user id of 1 to 255 bytes without NUL.", "to")
-        }
-        self.init(ids: ids, owner: UserID(owner))
-    }
-}
-
 extension ClassAccessChange {
-    /// Reads `schema:access:set`.
+    /// Reads the parameters of `schema:access:set`.
     ///
     /// Throws `108 InvalidArgument` for whatever is not understood, with its place in `info.path`: a rule that is read as less
     /// than it says would open records.
@@ -239,7 +191,9 @@ extension ClassRule {
             switch key {
             case "allow":
                 guard value.isArray, value.count <= Self.utmostSubjects else {
-                    throw malformed("\"allow\" must be an array of at most \(Self.utmostSubjects) subjects.").at(".allow")
+                    throw malformed("\"allow\" must be an array of at most \(Self.utmostSubjects) subjects.").at(
+                        ".allow"
+                    )
                 }
                 var subjects: [Subject] = []
                 for (place, element) in value.elements.enumerated() {
@@ -460,44 +414,6 @@ extension JSONWriter {
             key("aggregate")
             boolean(allowsAggregates)
         }
-        endObject()
-    }
-
-    /// The parameters of `schema:access:get`.
-    package func classAccessParameters(of type: RecordTypeName) {
-        beginObject()
-        key("record_type")
-        string(type.rawValue)
-        endObject()
-    }
-
-    /// The parameters of `schema:default_access` and its result.
-    package func defaultAccess(_ request: DefaultAccessRequest) {
-        beginObject()
-        key("type")
-        string(request.type.rawValue)
-        key("default_access")
-        accessList(request.access)
-        endObject()
-    }
-
-    /// The parameters of `record:transfer`.
-    package func transferParameters(_ request: TransferRequest) {
-        beginObject()
-        key("ids")
-        strings(request.ids.map(\.description))
-        key("to")
-        string(request.owner.rawValue)
-        endObject()
-    }
-
-    /// The result of `schema:access`.
-    package func createRoles(_ request: CreateRolesRequest) {
-        beginObject()
-        key("type")
-        string(request.type.rawValue)
-        key("create_roles")
-        strings(request.roles.map(\.rawValue))
         endObject()
     }
 }

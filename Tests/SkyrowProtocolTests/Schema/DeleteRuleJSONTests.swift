@@ -19,8 +19,8 @@ import Testing
     )
 
     @Test func aSchemaSaysTheRulesOfItsReferences() throws {
-        #expect(try readJSON(Self.text) { try SchemaCreateRequest(parameters: $0).types } == [Self.item])
-        #expect(writtenJSON { $0.schemaCreateParameters(SchemaCreateRequest(types: [Self.item])) } == Self.text)
+        #expect(try readJSON(Self.text) { try Actions.schemaCreate.parameters.read($0) } == [Self.item])
+        #expect(writtenJSON { Actions.schemaCreate.parameters.write([Self.item], $0) } == Self.text)
         let schema = RecordSchema(types: [type("item"): Self.item])
         #expect(writtenJSON { $0.schema(schema) } == Self.text)
         #expect(try readJSON(Self.text) { try RecordSchema(result: $0) } == schema)
@@ -37,7 +37,7 @@ import Testing
     func anyOtherRuleIsRefused(field: String) throws {
         let error = try #require(
             try refusal(#"{"record_types":{"item":{"fields":["# + field + "]}}}") {
-                try SchemaCreateRequest(parameters: $0)
+                try Actions.schemaCreate.parameters.read($0)
             }
         )
         #expect(error.code == .invalidArgument)
@@ -49,7 +49,7 @@ import Testing
 
     @Test func aParentCascadesWithoutBeingAsked() throws {
         let text = #"{"record_types":{"item":{"fields":[{"name":"_parent","type":"ref(list)"}]}}}"#
-        let item = try readJSON(text) { try SchemaCreateRequest(parameters: $0).types[0] }
+        let item = try readJSON(text) { try Actions.schemaCreate.parameters.read($0)[0] }
         #expect(item.fields == [.parent: .reference(type("list"))])
         let document = try readJSON(text) { try SchemaDocument(schemaFile: $0) }
         #expect(document.types[type("item")]?.fields[.parent]?.onDelete == .cascade)

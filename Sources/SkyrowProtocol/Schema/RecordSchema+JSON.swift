@@ -1,28 +1,28 @@
 package import SkyrowJSON
 package import SkyrowModel
 
-extension SchemaCreateRequest {
-    /// Reads `schema:create`, `{"record_types": {"note": {"fields": [{"name": "age", "type": "integer"}]}}}`.
-    package init(parameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        let types = try parameters.required("record_types", parameters.object("record_types"))
-        guard types.count > 0 else { throw .invalidArgument("\"record_types\" is empty.", "record_types") }
-        guard types.count <= WireLimits.batchCount else {
-            throw parameters.tooMany("record_types", WireLimits.batchCount)
+extension RecordType {
+    /// Reads types with their fields, `{"note": {"fields": [{"name": "age", "type": "integer"}]}}`.
+    static func types(_ json: JSONView, _ parameter: String) throws(SkyrowError) -> [RecordType] {
+        guard json.isObject else { throw .wrongType(parameter, "an object") }
+        guard json.count > 0 else { throw .invalidArgument("\"\(parameter)\" is empty.", parameter) }
+        guard json.count <= WireLimits.batchCount else {
+            throw .invalidArgument(
+                "\"\(parameter)\" has more than \(WireLimits.batchCount) entries; send several requests.",
+                parameter
+            )
         }
         var list: [RecordType] = []
-        for (name, value) in types.uniqueMembers {
+        for (name, value) in json.uniqueMembers {
             do throws(SkyrowError) {
                 list.append(try RecordType(name: name, value))
             } catch {
-                throw .invalidArgument(error.message, "record_types")
+                throw .invalidArgument(error.message, parameter)
             }
         }
-        self.init(types: list)
+        return list
     }
-}
 
-extension RecordType {
     /// Reads `{"fields": [{"name": …, "type": …}]}`.
     fileprivate init(name: String, _ json: JSONView) throws(SkyrowError) {
         self.init(name: try RecordTypeName(name))
@@ -110,26 +110,6 @@ extension JSONWriter {
     }
 }
 
-extension SchemaRenameRequest {
-    /// Reads `schema:rename`.
-    package init(parameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        self.init(
-            type: try parameters.recordType(),
-            field: try parameters.fieldName("item_name"),
-            newName: try parameters.fieldName("new_name")
-        )
-    }
-}
-
-extension SchemaDeleteRequest {
-    /// Reads `schema:delete`.
-    package init(parameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        self.init(type: try parameters.recordType(), field: try parameters.fieldName("item_name"))
-    }
-}
-
 extension RecordSchema {
     /// Reads the result of the `schema:*` actions.
     package init(result json: JSONView) throws(SkyrowError) {
@@ -156,39 +136,14 @@ extension RecordSchema {
 extension JSONWriter {
     /// The result of the `schema:*` actions, types and fields sorted by name.
     package func schema(_ schema: RecordSchema) {
-        recordTypes(Array(schema.types.values))
-    }
-
-    /// The parameters of `schema:create`.
-    package func schemaCreateParameters(_ request: SchemaCreateRequest) {
-        recordTypes(request.types)
-    }
-
-    /// The parameters of `schema:rename`.
-    package func schemaRenameParameters(_ request: SchemaRenameRequest) {
-        beginObject()
-        key("record_type")
-        string(request.type.rawValue)
-        key("item_name")
-        string(request.field.rawValue)
-        key("new_name")
-        string(request.newName.rawValue)
-        endObject()
-    }
-
-    /// The parameters of `schema:delete`.
-    package func schemaDeleteParameters(_ request: SchemaDeleteRequest) {
-        beginObject()
-        key("record_type")
-        string(request.type.rawValue)
-        key("item_name")
-        string(request.field.rawValue)
-        endObject()
-    }
-
-    private func recordTypes(_ types: [RecordType]) {
         beginObject()
         key("record_types")
+        recordTypes(Array(schema.types.values))
+        endObject()
+    }
+
+    /// Types with their fields, sorted by name: the parameter of `schema:create`.
+    func recordTypes(_ types: [RecordType]) {
         beginObject()
         for type in types.sorted(by: { $0.name < $1.name }) {
             key(type.name.rawValue)
@@ -214,7 +169,6 @@ extension JSONWriter {
             endArray()
             endObject()
         }
-        endObject()
         endObject()
     }
 }

@@ -1,8 +1,8 @@
 package import SkyrowJSON
 package import SkyrowModel
 
-extension IndexCreateRequest {
-    /// Reads `schema:index:create`, `{"record_type": "film", "fields": [["year", "desc"], ["rating"]]}`.
+extension IndexDefinition {
+    /// Reads the parameters of `schema:index:create`, `{"record_type": "film", "fields": [["year", "desc"], ["rating"]]}`.
     package init(parameters json: JSONView) throws(SkyrowError) {
         let parameters = Parameters(json)
         let type = try parameters.recordType()
@@ -37,13 +37,11 @@ extension IndexCreateRequest {
             treatsNullsAsEqual = nulls == "equal"
         }
         self.init(
-            IndexDefinition(
-                of: type,
-                fields,
-                kind: kind,
-                isUnique: try parameters.boolean("unique") ?? false,
-                treatsNullsAsEqual: treatsNullsAsEqual
-            )
+            of: type,
+            fields,
+            kind: kind,
+            isUnique: try parameters.boolean("unique") ?? false,
+            treatsNullsAsEqual: treatsNullsAsEqual
         )
     }
 }
@@ -94,28 +92,8 @@ extension IndexField {
     }
 }
 
-extension IndexDeleteRequest {
-    /// Reads `schema:index:delete`, `{"name": "film_year_idx"}`.
-    package init(parameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        let name = try parameters.required("name", parameters.string("name"))
-        guard name.isName, name.utf8.count <= 63 else {
-            throw .invalidArgument("An index name must be 1 to 63 bytes without NUL.", "name")
-        }
-        self.init(name: name, forces: try parameters.boolean("force") ?? false)
-    }
-}
-
-extension IndexListRequest {
-    /// Reads `schema:index:list`, `{"record_type": "film"}` or nothing.
-    package init(parameters json: JSONView) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        self.init(type: try parameters["record_type"] == nil ? nil : parameters.recordType())
-    }
-}
-
 extension RecordIndex {
-    /// Reads an element of the result of `schema:index:list`.
+    /// Reads an index as the actions `schema:index:*` return it.
     package init(result json: JSONView) throws(SkyrowError) {
         guard let name = json["name"]?.string, let type = json["record_type"]?.string else {
             throw SkyrowError(.badRequest, "An index must have a name and a record type.")
@@ -157,26 +135,9 @@ extension RecordIndex {
             treatsNullsAsEqual: json["nulls"]?.string == "equal"
         )
     }
-
-    /// Reads the result of `schema:index:list`.
-    package static func list(result json: JSONView) throws(SkyrowError) -> [RecordIndex] {
-        var indexes: [RecordIndex] = []
-        for element in json["indexes"]?.elements ?? json.elements { indexes.append(try RecordIndex(result: element)) }
-        return indexes
-    }
 }
 
 extension JSONWriter {
-    /// The result of `schema:index:list`.
-    package func indexes(_ indexes: [RecordIndex]) {
-        beginObject()
-        key("indexes")
-        beginArray()
-        for index in indexes where refusal == nil { self.index(index) }
-        endArray()
-        endObject()
-    }
-
     /// The result of `schema:index:create` and `schema:index:delete`, and an element of the list.
     package func index(_ index: RecordIndex) {
         beginObject()
@@ -225,33 +186,11 @@ extension JSONWriter {
     }
 
     /// The parameters of `schema:index:create`.
-    package func indexCreateParameters(_ request: IndexCreateRequest) {
+    package func indexDefinition(_ definition: IndexDefinition) {
         beginObject()
         key("record_type")
-        string(request.definition.type.rawValue)
-        members(of: request.definition)
-        endObject()
-    }
-
-    /// The parameters of `schema:index:delete`.
-    package func indexDeleteParameters(_ request: IndexDeleteRequest) {
-        beginObject()
-        key("name")
-        string(request.name)
-        if request.forces {
-            key("force")
-            boolean(true)
-        }
-        endObject()
-    }
-
-    /// The parameters of `schema:index:list`.
-    package func indexListParameters(_ request: IndexListRequest) {
-        beginObject()
-        if let type = request.type {
-            key("record_type")
-            string(type.rawValue)
-        }
+        string(definition.type.rawValue)
+        members(of: definition)
         endObject()
     }
 

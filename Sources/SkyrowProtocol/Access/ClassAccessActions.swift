@@ -1,0 +1,138 @@
+public import SkyrowModel
+
+/// Who creates records of a type, as `schema:access` of Skygear says it.
+public struct CreateRoles: Hashable, Sendable {
+    public var type: RecordTypeName
+    /// Empty for every logged-in user.
+    public var roles: [RoleName]
+
+    public init(type: RecordTypeName, roles: [RoleName]) {
+        self.type = type
+        self.roles = roles
+    }
+
+    fileprivate static let form = Form(
+        CreateRoles.init(type:roles:),
+        Member("type", \.type, .recordType, "The record type."),
+        Member(
+            "create_roles",
+            \.roles,
+            .list(of: .roleName, atMost: ClassRule.utmostSubjects),
+            "The roles; none of them for every logged-in user."
+        )
+    )
+}
+
+/// The access list of new public records of a type that are saved without one.
+public struct TypeDefaultAccess: Hashable, Sendable {
+    public var type: RecordTypeName
+    /// nil for no list.
+    public var access: AccessList?
+
+    public init(type: RecordTypeName, access: AccessList?) {
+        self.type = type
+        self.access = access
+    }
+
+    fileprivate static let form = Form(
+        TypeDefaultAccess.init(type:access:),
+        Member("type", \.type, .recordType, "The record type."),
+        list(\.access)
+    )
+
+    fileprivate static func list<Root>(_ path: any Swift.KeyPath<Root, AccessList?> & Sendable) -> Member<
+        Root, AccessList?
+    > {
+        Member("default_access", path, .accessList, "The list; null for none.")
+    }
+}
+
+/// The rules of a type.
+public struct TypeClassAccess: Hashable, Sendable {
+    public var type: RecordTypeName
+    public var access: ClassAccess
+
+    public init(type: RecordTypeName, access: ClassAccess) {
+        self.type = type
+        self.access = access
+    }
+}
+
+extension Actions {
+    /// Sets which roles create records of a type, and returns them; changes none of its other rules.
+    public static let schemaAccess = Action<CreateRoles, CreateRoles>(
+        .schemaAccess,
+        "Says which roles create records of a type, as in Skygear.",
+        requires: .masterOrDevelopment,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied],
+        CreateRoles.form,
+        result: .object(CreateRoles.form)
+    )
+
+    /// Changes the rules of a type, and returns all of them.
+    public static let schemaAccessSet = Action<ClassAccessChange, TypeClassAccess>(
+        .schemaAccessSet,
+        "Changes who creates, reads, updates and deletes the records of a type, and what new ones begin with.",
+        requires: .masterOrDevelopment,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied],
+        ClassAccessChange.form,
+        result: .classAccess
+    )
+
+    /// The rules of a type, which need not exist.
+    public static let schemaAccessGet = Action<RecordTypeName, TypeClassAccess>(
+        .schemaAccessGet,
+        "Returns who creates, reads, updates and deletes the records of a type, and what new ones begin with.",
+        requires: .masterOrDevelopment,
+        cost: .read,
+        effect: .reads,
+        errors: [.permissionDenied],
+        Form({ $0 }, Member("record_type", \.self, .recordType, "The record type.")),
+        result: .classAccess
+    )
+
+    /// Sets the access list of new records of a type, and returns it; changes none of its other rules.
+    public static let schemaDefaultAccess = Action<TypeDefaultAccess, TypeDefaultAccess>(
+        .schemaDefaultAccess,
+        "Says which access list new records of a type get that bring none, as in Skygear.",
+        requires: .masterOrDevelopment,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied],
+        TypeDefaultAccess.form,
+        result: .object(TypeDefaultAccess.form)
+    )
+
+    /// The rules of fields of all types that Skygear's form can express.
+    package static let schemaFieldAccessGet = Action<Void, [SkygearFieldRule]>(
+        .schemaFieldAccessGet,
+        "Returns the rules of fields of all types, as far as Skygear's form says them.",
+        requires: .masterOrDevelopment,
+        cost: .read,
+        effect: .reads,
+        errors: [.permissionDenied],
+        .none,
+        result: .object(fieldRules)
+    )
+
+    /// Replaces the rules of fields that Skygear's form can express, and returns the resulting ones.
+    package static let schemaFieldAccessUpdate = Action<[SkygearFieldRule], [SkygearFieldRule]>(
+        .schemaFieldAccessUpdate,
+        "Replaces the rules of fields of all types that Skygear's form says, as in Skygear.",
+        requires: .masterOrDevelopment,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied],
+        fieldRules,
+        result: .object(fieldRules)
+    )
+
+    private static let fieldRules = Form<[SkygearFieldRule]>(
+        { $0 },
+        Member("access", \.self, .skygearFieldRules, "The rules; * stands for every type and for every field.")
+    )
+}

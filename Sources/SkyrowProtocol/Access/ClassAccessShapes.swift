@@ -1,0 +1,121 @@
+import SkyrowJSON
+package import SkyrowModel
+
+extension Codec<TypeClassAccess> {
+    /// All rules of a type, which `schema:access:set` and `schema:access:get` return.
+    package static let classAccess = Codec(ClassAccess.shape) { json, name throws(SkyrowError) in
+        guard json.isObject else { throw .wrongType(name, "an object") }
+        guard let text = json["record_type"] else {
+            throw .invalidArgument("\"record_type\" is missing.", "record_type")
+        }
+        let type = try Codec<RecordTypeName>.recordType.read(text, "record_type")
+        return TypeClassAccess(type: type, access: try ClassAccess(json, of: type))
+    } write: { rules, writer in
+        writer.classAccess(rules.access, of: rules.type)
+    }
+}
+
+extension Codec<[SkygearFieldRule]> {
+    package static let skygearFieldRules = Codec(
+        .array(of: SkygearFieldRule.shape, maximum: SkygearFieldRule.maximumRules)
+    ) { json, _ throws(SkyrowError) in
+        try SkygearFieldRule.list(json)
+    } write: { rules, writer in
+        writer.skygearFieldRules(rules)
+    }
+}
+
+extension ClassAccessChange {
+    static let form = Form(
+        [
+            MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            MemberDescription(
+                "rules",
+                "The rules to change, by action; null takes one away.",
+                .nullable(
+                    .object(ClassAction.allCases.map { JSONMember($0.rawValue, .nullable(ClassRule.shape(of: $0))) })
+                )
+            ),
+            MemberDescription(
+                "fields",
+                "The rules of fields to change, by field, or * for every one, and use; null takes one away.",
+                .nullable(.object([], others: .nullable(.object([], others: .any))))
+            ),
+            MemberDescription(
+                "default_access",
+                "The access list of a new public record that brings none; null for none.",
+                ActionCatalog.accessList
+            ),
+            MemberDescription(
+                "list_by",
+                "Who changes the access list of a record; null for what the settings say.",
+                .nullable(.oneOfStrings(ClassAccess.ListWriters.allCases.map(\.rawValue)))
+            ),
+            MemberDescription(
+                "list_read_by",
+                "Who sees the whole access list of a record, of those who read it; null for what the settings say.",
+                .nullable(.oneOfStrings(ClassAccess.ListReaders.allCases.map(\.rawValue)))
+            ),
+            MemberDescription(
+                "transfer_by",
+                "Who gives records to other owners.",
+                .nullable(.oneOfStrings(ClassAccess.Transferrers.allCases.map(\.rawValue)))
+            ),
+            MemberDescription(
+                "creator",
+                "What the user who makes a public record is to it: its owner, or none, so that the record has no owner.",
+                .nullable(.oneOfStrings(ClassAccess.NewOwner.allCases.map(\.rawValue)))
+            ),
+            MemberDescription("private", "Whether private databases have records of the type.", .nullable(.boolean)),
+            MemberDescription(
+                "aggregate",
+                "Whether others than the master key have aggregates of the records computed.",
+                .nullable(.boolean)
+            ),
+        ],
+        read: { json throws(SkyrowError) in try ClassAccessChange(parameters: json) },
+        write: { $1.classAccessParameters($0) }
+    )
+}
+
+extension ClassAccess {
+    fileprivate static let shape = JSONShape.object([
+        JSONMember("record_type", .string(maximum: 63), isRequired: true),
+        JSONMember(
+            "rules",
+            .object(ClassAction.allCases.map { JSONMember($0.rawValue, ClassRule.shape(of: $0), isRequired: true) }),
+            isRequired: true
+        ),
+        JSONMember("fields", .object([], others: .object([], others: .any))),
+        JSONMember("default_access", ActionCatalog.accessList, isRequired: true),
+        JSONMember("list_by", .nullable(.oneOfStrings(ListWriters.allCases.map(\.rawValue))), isRequired: true),
+        JSONMember("list_read_by", .nullable(.oneOfStrings(ListReaders.allCases.map(\.rawValue))), isRequired: true),
+        JSONMember("transfer_by", .oneOfStrings(Transferrers.allCases.map(\.rawValue)), isRequired: true),
+        JSONMember("creator", .oneOfStrings(NewOwner.allCases.map(\.rawValue)), isRequired: true),
+        JSONMember("private", .boolean, isRequired: true),
+        JSONMember("aggregate", .boolean, isRequired: true),
+    ])
+}
+
+extension ClassRule {
+    fileprivate static func shape(of action: ClassAction) -> JSONShape {
+        let allow = JSONMember("allow", .array(of: .object([], others: .any)), isRequired: true)
+        switch action {
+        case .create: return .object([allow])
+        case .read, .update, .delete:
+            return .object([allow, JSONMember("mode", .oneOfStrings(Mode.allCases.map(\.rawValue)))])
+        }
+    }
+}
+
+extension SkygearFieldRule {
+    fileprivate static let shape = JSONShape.object([
+        JSONMember("record_type", .string(maximum: 63), isRequired: true),
+        JSONMember("record_field", .string(maximum: 63), isRequired: true),
+        JSONMember("user_role", .string(maximum: 264), isRequired: true),
+        JSONMember("writable", .boolean, isRequired: true),
+        JSONMember("readable", .boolean, isRequired: true),
+        JSONMember("comparable", .boolean, isRequired: true),
+        JSONMember("discoverable", .boolean, isRequired: true),
+    ])
+}

@@ -1,0 +1,88 @@
+import SkyrowJSON
+public import SkyrowModel
+
+/// The index that `schema:index:delete` drops.
+public struct IndexDeletion: Hashable, Sendable {
+    public var name: String
+    /// Whether to delete an index that was created by other means.
+    public var forces: Bool
+
+    public init(name: String, forces: Bool = false) {
+        self.name = name
+        self.forces = forces
+    }
+}
+
+extension Actions {
+    /// Has an index built, and returns it; a repeated call returns the same index, and builds one that failed again.
+    public static let schemaIndexCreate = Action<IndexDefinition, RecordIndex>(
+        .schemaIndexCreate,
+        "Has an index built while records are written.",
+        requires: .masterOrDevelopment,
+        cost: .write,
+        effect: .repeatable,
+        errors: [.permissionDenied, .resourceNotFound, .notSupported, .incompatibleSchema],
+        IndexDefinition.form,
+        result: .recordIndex
+    )
+
+    /// Has an index dropped, and returns it.
+    public static let schemaIndexDelete = Action<IndexDeletion, RecordIndex>(
+        .schemaIndexDelete,
+        "Has an index dropped while records are written.",
+        requires: .masterOrDevelopment,
+        cost: .write,
+        effect: .once,
+        errors: [.permissionDenied, .resourceNotFound, .notSupported, .incompatibleSchema],
+        Form(
+            IndexDeletion.init(name:forces:),
+            Member("name", \.name, .string(1...63), "The name of the index."),
+            Member("force", \.forces, .boolean, "Whether one goes that was made by other means.", absent: false)
+        ),
+        result: .recordIndex
+    )
+
+    /// The indexes of a type, or of all types for nil, without those that every type has.
+    public static let schemaIndexList = Action<RecordTypeName?, [RecordIndex]>(
+        .schemaIndexList,
+        "Returns the indexes of a record type, or of all, but for those that every type has.",
+        requires: .masterOrDevelopment,
+        cost: .read,
+        effect: .reads,
+        errors: [.permissionDenied, .resourceNotFound],
+        Form({ $0 }, Member(optional: "record_type", \.self, .recordType, "The record type; all when missing.")),
+        result: .object(Form({ $0 }, Member("indexes", \.self, .list(of: .recordIndex))))
+    )
+}
+
+extension IndexDefinition {
+    fileprivate static let form = Form(
+        [
+            MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            MemberDescription(
+                "fields",
+                "The fields in their order, each with a direction where it is not asc.",
+                .array(of: IndexField.shape, minimum: 1, maximum: maximumFields),
+                isRequired: true
+            ),
+            MemberDescription("kind", "What the index serves; order when missing.", .nullable(IndexKind.shape)),
+            MemberDescription(
+                "unique",
+                "Whether no two records of a database may have the same values.",
+                .nullable(.boolean)
+            ),
+            MemberDescription(
+                "nulls",
+                "equal where records without a value of a unique index count as having the same one.",
+                .nullable(.oneOfStrings(["distinct", "equal"]))
+            ),
+            MemberDescription(
+                "fold",
+                "Whether upper and lower case are taken for the same in all fields.",
+                .nullable(.boolean)
+            ),
+        ],
+        read: { json throws(SkyrowError) in try IndexDefinition(parameters: json) },
+        write: { $1.indexDefinition($0) }
+    )
+}
