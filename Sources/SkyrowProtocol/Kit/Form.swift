@@ -40,14 +40,21 @@ public struct Form<Root>: Sendable {
         }
     }
 
-    /// The same form with a reader of its own, such as one for the envelope of Skygear v1.
+    private init(_ form: Form, read: @escaping @Sendable (JSONView) throws(SkyrowError) -> Root) {
+        members = form.members
+        write = form.write
+        writeMembers = form.writeMembers
+        self.read = read
+    }
+
+    /// The same form with another reader, such as one for the envelope of Skygear v1.
     package func reading(
         _ read: @escaping @Sendable (JSONView, _ form: Form) throws(SkyrowError) -> Root
     ) -> Form {
-        Form(members, read: { json throws(SkyrowError) in try read(json, self) }, write: write)
+        Form(self) { json throws(SkyrowError) in try read(json, self) }
     }
 
-    /// A form that is read and written by hand; the members say what OpenRPC does.
+    /// A form that is read and written by hand. OpenRPC has the members; another form cannot.
     package init(
         _ members: [MemberDescription],
         read: @escaping @Sendable (JSONView) throws(SkyrowError) -> Root,
@@ -56,6 +63,7 @@ public struct Form<Root>: Sendable {
         self.members = members
         self.read = read
         self.write = write
+        writeMembers = { _, _ in preconditionFailure("A form that is written by hand is not a part of another one.") }
     }
 
     /// Returns a value as it is read from the JSON that is written of it, so that the rules of the codecs hold for values that
