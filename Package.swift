@@ -93,7 +93,10 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
-        .target(name: "SkyrowClient", dependencies: ["SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowProtocol"]),
+        .target(
+            name: "SkyrowClient",
+            dependencies: ["SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowProtocol"]
+        ),
 
         // Layer 3
         .target(

@@ -13,7 +13,9 @@ extension JSONText {
             throw .invalidArgument("\(error.description).")
         }
         self = try document.withRoot { root throws(SkyrowError) in
-            guard root.isArray || root.isObject else { throw .invalidArgument("A JSON value must be an array or object.") }
+            guard root.isArray || root.isObject else {
+                throw .invalidArgument("A JSON value must be an array or object.")
+            }
             return root.jsonText
         }
     }

@@ -14,7 +14,9 @@ public struct Location: Hashable, Sendable {
     /// Throws `108 InvalidArgument` for a latitude or longitude that is out of range or not a number.
     public init(latitude: Double, longitude: Double) throws(SkyrowError) {
         guard let location = Location(validLatitude: latitude, longitude: longitude) else {
-            throw .invalidArgument("A location must have a latitude of -90 to 90 and a longitude of -180 to 180 degrees.")
+            throw .invalidArgument(
+                "A location must have a latitude of -90 to 90 and a longitude of -180 to 180 degrees."
+            )
         }
         self = location
     }

@@ -118,7 +118,10 @@ extension RecordType {
             throw .invalidArgument("The parent of a record must be a reference: \"type\": \"ref(…)\".", "_parent")
         }
         guard rule == nil || rule == .cascade else {
-            throw .invalidArgument("A record is deleted with its parent, so \"on_delete\" must be \"cascade\".", "_parent")
+            throw .invalidArgument(
+                "A record is deleted with its parent, so \"on_delete\" must be \"cascade\".",
+                "_parent"
+            )
         }
     }
 }

@@ -346,8 +346,7 @@ package final class PostgresClient: Sendable {
     }
 
     /// Looks after what no thread of its own looks after, ten times a second.
-    private func enforceTimeLimits(at now: MonotonicTime, _ shutdown: inout ShutdownDeadlines)
-    {
+    private func enforceTimeLimits(at now: MonotonicTime, _ shutdown: inout ShutdownDeadlines) {
         for pool in [reads, writes, groupCommits] { pool.enforceTimeLimits(at: now) }
         transactions.enforceTimeLimits(at: now)
         sessions.enforceTimeLimits(at: now)

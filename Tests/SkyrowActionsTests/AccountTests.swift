@@ -257,7 +257,9 @@ import Testing
             #expect(try await fixture.service.authenticate(token, for: .user) == caller)
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "1")
             try await fixture.service.run(Actions.authLogOut, with: token)
-            try await expectError(.accessTokenNotAccepted) { try await fixture.service.run(Actions.me, by: caller, with: token) }
+            try await expectError(.accessTokenNotAccepted) {
+                try await fixture.service.run(Actions.me, by: caller, with: token)
+            }
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "0")
         }
     }
@@ -270,7 +272,11 @@ import Testing
             try await expectError(.notAuthenticated) {
                 try await service.run(Actions.me, by: ServiceFixture.masterCaller, with: master)
             }
-            let acting = try await service.run(Actions.me, by: Caller(kind: .master(actingAs: signUp.userID)), with: master)
+            let acting = try await service.run(
+                Actions.me,
+                by: Caller(kind: .master(actingAs: signUp.userID)),
+                with: master
+            )
             #expect(acting.userID == signUp.userID && acting.accessToken != signUp.accessToken)
             #expect(try await service.authenticate(.token(acting.accessToken), for: .user) == caller.unproved)
             try await expectError(.resourceNotFound) {

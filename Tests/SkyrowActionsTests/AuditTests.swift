@@ -126,7 +126,12 @@ import Testing
                 _ = try await service.run(Actions.sessionRevoke, all, by: caller, with: own, origin: origin)
             }
             let master = Credentials(key: "master", actingUserID: first.userID)
-            _ = try await service.run(Actions.me, by: Caller(kind: .master(actingAs: first.userID)), with: master, origin: origin)
+            _ = try await service.run(
+                Actions.me,
+                by: Caller(kind: .master(actingAs: first.userID)),
+                with: master,
+                origin: origin
+            )
             let third = try await service.changePassword(
                 ChangePasswordRequest(oldPassword: "secret", password: "another"),
                 by: caller,

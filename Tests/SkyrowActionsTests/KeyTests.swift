@@ -60,7 +60,11 @@ import Testing
             try await service.run(Actions.keyRevoke, key.key.keyID, by: ServiceFixture.masterCaller)
             #expect(try await fixture.psql("SELECT revoked_at FROM _key") == first)
             try await expectError(.resourceNotFound) {
-                try await service.run(Actions.keyRevoke, try #require(KeyID("k00000000")), by: ServiceFixture.masterCaller)
+                try await service.run(
+                    Actions.keyRevoke,
+                    try #require(KeyID("k00000000")),
+                    by: ServiceFixture.masterCaller
+                )
             }
         }
     }

@@ -60,7 +60,10 @@ import Testing
                     }
                 ),
                 ("stepup", { _ = try await service.run(Actions.authStepUp, .password(password), by: ann, with: own) }),
-                ("reset", { _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org")) }),
+                (
+                    "reset",
+                    { _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org")) }
+                ),
                 (
                     "confirm",
                     {

@@ -23,14 +23,22 @@ import Testing
             for (role, member) in [("b", "a"), ("c", "b"), ("d", "c"), ("e", "d"), ("f", "e"), ("f", "a")]
                 as [(RoleName, RoleName)]
             {
-                let added = try await service.run(Actions.roleAdd, RoleChange(role: role, roles: [member]), by: Self.master)
+                let added = try await service.run(
+                    Actions.roleAdd,
+                    RoleChange(role: role, roles: [member]),
+                    by: Self.master
+                )
                 #expect(added == 1)
             }
             func roles() async throws -> [RoleName] {
                 try await service.authenticate(.token(ann.accessToken), for: .user).roles
             }
             #expect(try await roles() == [])
-            let added = try await service.run(Actions.roleAdd, RoleChange(role: "a", users: [ann.userID]), by: Self.master)
+            let added = try await service.run(
+                Actions.roleAdd,
+                RoleChange(role: "a", users: [ann.userID]),
+                by: Self.master
+            )
             #expect(added == 1)
             #expect(try await roles() == ["a", "b", "c", "d", "e", "f"])
             // Given are fewer, and those are what old clients see.
@@ -40,10 +48,16 @@ import Testing
             let caller = try await service.authenticate(.token(again.accessToken), for: .user)
             #expect(caller.roles == ["a", "b", "c", "d", "e", "f"])
             // One way is gone, the other one stays.
-            let removed = try await service.run(Actions.roleRemove, RoleChange(role: "b", roles: ["a"]), by: Self.master)
+            let removed = try await service.run(
+                Actions.roleRemove,
+                RoleChange(role: "b", roles: ["a"]),
+                by: Self.master
+            )
             #expect(removed == 1)
             #expect(try await roles() == ["a", "f"])
-            #expect(try await service.run(Actions.roleRemove, RoleChange(role: "b", roles: ["a"]), by: Self.master) == 0)
+            #expect(
+                try await service.run(Actions.roleRemove, RoleChange(role: "b", roles: ["a"]), by: Self.master) == 0
+            )
         }
     }
 
@@ -85,13 +99,17 @@ import Testing
                 RoleChange(role: "staff", roles: ["below"]),
             ] {
                 try await expectError(.permissionDenied) { try await service.run(Actions.roleAdd, request, by: caller) }
-                try await expectError(.permissionDenied) { try await service.run(Actions.roleRemove, request, by: caller) }
+                try await expectError(.permissionDenied) {
+                    try await service.run(Actions.roleRemove, request, by: caller)
+                }
             }
             try await expectError(.resourceNotFound) {
                 try await service.run(Actions.roleAdd, RoleChange(role: "Admin", users: [ann.userID]), by: caller)
             }
             try await expectError(.permissionDenied) { try await service.run(Actions.roleDelete, "staff", by: caller) }
-            #expect(try await service.run(Actions.roleAdd, RoleChange(role: "below", users: [ann.userID]), by: caller) == 1)
+            #expect(
+                try await service.run(Actions.roleAdd, RoleChange(role: "below", users: [ann.userID]), by: caller) == 1
+            )
             // Which roles are an administrator's is for the master key, whoever asks.
             let boss = Caller(kind: .user(ann.userID), roles: ["Admin"], isAdministrator: true)
             for caller in [caller, boss] {
@@ -100,11 +118,15 @@ import Testing
                     RoleSave(name: "below", isDefault: true),
                     RoleSave(name: "fresh", isAdministrators: true),
                 ] {
-                    try await expectError(.permissionDenied) { try await service.run(Actions.roleSave, request, by: caller) }
+                    try await expectError(.permissionDenied) {
+                        try await service.run(Actions.roleSave, request, by: caller)
+                    }
                 }
             }
             try await expectError(.permissionDenied) { try await service.run(Actions.roleDelete, "Admin", by: boss) }
-            #expect(try await service.run(Actions.roleAdd, RoleChange(role: "staff", users: [ann.userID]), by: boss) == 1)
+            #expect(
+                try await service.run(Actions.roleAdd, RoleChange(role: "staff", users: [ann.userID]), by: boss) == 1
+            )
         }
     }
 
@@ -161,7 +183,9 @@ import Testing
             _ = try await service.run(Actions.roleAdd, RoleChange(role: "b", roles: ["a"]), by: Self.master)
             _ = try await service.run(Actions.roleAdd, RoleChange(role: "c", roles: ["b"]), by: Self.master)
             let circle = RoleChange(role: "a", roles: ["c"])
-            var error = try await expectError(.duplicated) { try await service.run(Actions.roleAdd, circle, by: Self.master) }
+            var error = try await expectError(.duplicated) {
+                try await service.run(Actions.roleAdd, circle, by: Self.master)
+            }
             #expect(error?.info["cycle"] == .list([.string("c"), .string("a"), .string("b"), .string("c")]))
             // One who does not see b is not shown it.
             error = try await expectError(.duplicated) { try await service.run(Actions.roleAdd, circle, by: caller) }
@@ -205,7 +229,8 @@ import Testing
             }
             // What is not named stays as it is.
             #expect(
-                try await service.run(Actions.roleSave, RoleSave(name: "club"), by: caller).access == list((.users, .update))
+                try await service.run(Actions.roleSave, RoleSave(name: "club"), by: caller).access
+                    == list((.users, .update))
             )
             for bad in [
                 list((.relation(.friend), .read)), AccessList((0...100).map { AccessEntry(.user("u\($0)"), .read) }),
@@ -228,7 +253,11 @@ import Testing
             let (ann, caller) = try await service.signUp("ann")
             let sees = list((.user(ann.userID), .read))
             for (name, access) in [("a", sees), ("b", nil), ("c", sees), ("d", list())] as [(RoleName, AccessList?)] {
-                _ = try await service.run(Actions.roleSave, RoleSave(name: name, access: .some(access)), by: Self.master)
+                _ = try await service.run(
+                    Actions.roleSave,
+                    RoleSave(name: name, access: .some(access)),
+                    by: Self.master
+                )
             }
             func names(_ caller: Caller, _ page: PageRequest) async throws -> ([RoleName], String?) {
                 let page = try await service.run(Actions.roleList, page, by: caller)
@@ -238,7 +267,9 @@ import Testing
             #expect(try await names(Self.master, PageRequest(limit: 3, after: "b")) == (["c", "d"], nil))
             #expect(try await names(caller, PageRequest(limit: 1)) == (["a"], "a"))
             #expect(try await names(caller, PageRequest(limit: 5, after: "a")) == (["c"], nil))
-            try await expectError(.notAuthenticated) { try await service.run(Actions.roleList, PageRequest(), by: .anonymous) }
+            try await expectError(.notAuthenticated) {
+                try await service.run(Actions.roleList, PageRequest(), by: .anonymous)
+            }
 
             let users = try await [service.signUp("u1").result.userID, service.signUp("u2").result.userID].sorted()
             _ = try await service.run(
@@ -247,7 +278,11 @@ import Testing
                 by: Self.master
             )
             func members(_ page: PageRequest) async throws -> ([RoleMember], String?) {
-                let page = try await service.run(Actions.roleMembers, RoleMembersQuery(role: "a", limit: page.limit, after: page.after), by: caller)
+                let page = try await service.run(
+                    Actions.roleMembers,
+                    RoleMembersQuery(role: "a", limit: page.limit, after: page.after),
+                    by: caller
+                )
                 return (page.elements, page.cursor)
             }
             #expect(try await members(PageRequest(limit: 1)) == ([.role("b")], "role:b"))
@@ -272,14 +307,24 @@ import Testing
             }
             _ = try await save()
             try await service.run(Actions.roleDelete, "crew", by: Self.master)
-            try await expectError(.resourceNotFound) { try await service.run(Actions.roleDelete, "crew", by: Self.master) }
+            try await expectError(.resourceNotFound) {
+                try await service.run(Actions.roleDelete, "crew", by: Self.master)
+            }
             try await expectError(.duplicated) { try await save() }
             // By no other way either.
             try await expectError(.duplicated) {
-                try await service.run(Actions.roleAssign, RoleAssignment(roles: ["crew"], users: [ann.userID]), by: Self.master)
+                try await service.run(
+                    Actions.roleAssign,
+                    RoleAssignment(roles: ["crew"], users: [ann.userID]),
+                    by: Self.master
+                )
             }
-            try await expectError(.duplicated) { try await service.run(Actions.roleDefault, ["crew"], by: ServiceFixture.masterCaller) }
-            try await expectError(.duplicated) { try await service.run(Actions.roleAdmin, ["crew"], by: ServiceFixture.masterCaller) }
+            try await expectError(.duplicated) {
+                try await service.run(Actions.roleDefault, ["crew"], by: ServiceFixture.masterCaller)
+            }
+            try await expectError(.duplicated) {
+                try await service.run(Actions.roleAdmin, ["crew"], by: ServiceFixture.masterCaller)
+            }
             await #expect(throws: (any Error).self) {
                 try await fixture.psql("INSERT INTO _role (name) VALUES ('crew')")
             }
@@ -382,7 +427,11 @@ import Testing
             #expect(member.groups == ["chess", "golf"])
             #expect(try await outcome(member) == ("saved", ["saved"]))
             #expect(
-                try await service.run(Actions.groupRemove, GroupChange(groups: ["golf"], user: bob.userID), by: Self.master) == [
+                try await service.run(
+                    Actions.groupRemove,
+                    GroupChange(groups: ["golf"], user: bob.userID),
+                    by: Self.master
+                ) == [
                     "chess"
                 ]
             )
@@ -405,7 +454,11 @@ import Testing
                 try await service.run(Actions.groupRemove, GroupChange(groups: ["golf"]), by: caller)
             }
             #expect(
-                try await service.run(Actions.groupAdd, GroupChange(groups: ["golf", "golf"], user: ann.userID), by: boss) == [
+                try await service.run(
+                    Actions.groupAdd,
+                    GroupChange(groups: ["golf", "golf"], user: ann.userID),
+                    by: boss
+                ) == [
                     "golf"
                 ]
             )
@@ -420,7 +473,10 @@ import Testing
             try await expectError(.invalidArgument) { try await service.run(Actions.groupList, nil, by: Self.master) }
             // 200 and no more, also when they come one by one.
             let many = (0..<199).map { GroupName("g\($0)") }
-            #expect(try await service.run(Actions.groupAdd, GroupChange(groups: many, user: ann.userID), by: boss).count == 200)
+            #expect(
+                try await service.run(Actions.groupAdd, GroupChange(groups: many, user: ann.userID), by: boss).count
+                    == 200
+            )
             try await expectError(.invalidArgument) {
                 try await service.run(Actions.groupAdd, GroupChange(groups: ["further"], user: ann.userID), by: boss)
             }

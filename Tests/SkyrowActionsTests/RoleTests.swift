@@ -61,8 +61,12 @@ import Testing
             let (ann, caller) = try await fixture.service.signUp("ann")
             let request = RoleAssignment(roles: ["Admin"], users: [ann.userID])
             for caller in [caller, .anonymous] {
-                try await expectError(.permissionDenied) { try await fixture.service.run(Actions.roleAssign, request, by: caller) }
-                try await expectError(.permissionDenied) { try await fixture.service.run(Actions.roleRevoke, request, by: caller) }
+                try await expectError(.permissionDenied) {
+                    try await fixture.service.run(Actions.roleAssign, request, by: caller)
+                }
+                try await expectError(.permissionDenied) {
+                    try await fixture.service.run(Actions.roleRevoke, request, by: caller)
+                }
             }
             #expect(try await fixture.psql("SELECT count(*) FROM _user_role") == "0")
         }
@@ -73,7 +77,9 @@ import Testing
             let (ann, caller) = try await fixture.service.signUp("ann")
             #expect(try await fixture.service.run(Actions.roleGet, [ann.userID], by: caller) == [ann.userID: []])
             #expect(try await fixture.service.run(Actions.roleGet, [], by: caller) == [:])
-            try await expectError(.permissionDenied) { try await fixture.service.run(Actions.roleGet, ["bob"], by: caller) }
+            try await expectError(.permissionDenied) {
+                try await fixture.service.run(Actions.roleGet, ["bob"], by: caller)
+            }
             try await expectError(.permissionDenied) {
                 try await fixture.service.run(Actions.roleGet, [ann.userID, "bob"], by: caller)
             }
@@ -87,7 +93,11 @@ import Testing
 
     @Test func newUsersGetTheDefaultRoles() async throws {
         try await withService { fixture in
-            let defaults = try await fixture.service.run(Actions.roleDefault, ["reader", "writer"], by: ServiceFixture.masterCaller)
+            let defaults = try await fixture.service.run(
+                Actions.roleDefault,
+                ["reader", "writer"],
+                by: ServiceFixture.masterCaller
+            )
             #expect(defaults == ["reader", "writer"])
             #expect(try await fixture.service.signUp("ann").result.roles == ["reader", "writer"])
             #expect(try await fixture.service.run(Actions.roleDefault, [], by: ServiceFixture.masterCaller) == [])
@@ -107,7 +117,11 @@ import Testing
             try await expectError(.permissionDenied) {
                 try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
             }
-            #expect(try await fixture.service.run(Actions.roleAdmin, ["chief"], by: ServiceFixture.masterCaller) == ["chief"])
+            #expect(
+                try await fixture.service.run(Actions.roleAdmin, ["chief"], by: ServiceFixture.masterCaller) == [
+                    "chief"
+                ]
+            )
             _ = try await fixture.service.authenticate(.token(ann.accessToken), for: .administrator)
             #expect(try await fixture.psql("SELECT name FROM _role WHERE is_admin") == "chief")
             _ = try await fixture.service.run(Actions.roleAdmin, [], by: ServiceFixture.masterCaller)
@@ -124,8 +138,12 @@ import Testing
             try await expectError(.invalidArgument) {
                 try await fixture.service.run(Actions.roleAssign, request, by: ServiceFixture.masterCaller)
             }
-            try await expectError(.invalidArgument) { try await fixture.service.run(Actions.roleDefault, ["fine", name], by: ServiceFixture.masterCaller) }
-            try await expectError(.invalidArgument) { try await fixture.service.run(Actions.roleAdmin, ["fine", name], by: ServiceFixture.masterCaller) }
+            try await expectError(.invalidArgument) {
+                try await fixture.service.run(Actions.roleDefault, ["fine", name], by: ServiceFixture.masterCaller)
+            }
+            try await expectError(.invalidArgument) {
+                try await fixture.service.run(Actions.roleAdmin, ["fine", name], by: ServiceFixture.masterCaller)
+            }
             #expect(try await fixture.psql("SELECT count(*) FROM _role") == "1")
         }
     }

@@ -1,6 +1,6 @@
 import SkyrowModel
-import SkyrowProtocol
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport

@@ -47,7 +47,10 @@ import Testing
                 UPDATE _session SET last_used_at = now() - interval '91 d' WHERE created_with = 'login';
                 """
             )
-            #expect(names(try await service.run(Actions.sessionList, by: caller, with: .token(first.accessToken))).count == 1)
+            #expect(
+                names(try await service.run(Actions.sessionList, by: caller, with: .token(first.accessToken))).count
+                    == 1
+            )
             try await fixture.psql("UPDATE _user SET epoch = epoch + 1")
             #expect(try await service.run(Actions.sessionList, by: caller, with: .token(first.accessToken)).isEmpty)
         }
@@ -98,13 +101,19 @@ import Testing
                 let own = Credentials.token(first.accessToken)
                 let others = [try await service.logIn(ann), try await service.logIn(ann)]
                 let (_, bob) = try await service.signUp("bob")
-                let ids = try await service.run(Actions.sessionList, by: caller, with: own).filter { !$0.isCurrent }.map(\.id)
+                let ids = try await service.run(Actions.sessionList, by: caller, with: own).filter { !$0.isCurrent }
+                    .map(\.id)
                 for other in others { _ = try await second.service.authenticate(.token(other.accessToken), for: .user) }
                 // Those of others are as those that are not there.
                 let foreign = try await service.run(Actions.sessionRevoke, .ids(ids), by: bob, with: Credentials())
                 #expect(foreign == 0)
                 let unknown = "00000000-0000-4000-8000-000000000000"
-                let count = try await service.run(Actions.sessionRevoke, .ids([ids[0], unknown, ids[0]]), by: caller, with: own)
+                let count = try await service.run(
+                    Actions.sessionRevoke,
+                    .ids([ids[0], unknown, ids[0]]),
+                    by: caller,
+                    with: own
+                )
                 #expect(count == 1)
                 try await second.observations.wait(for: "the notice") { $0 == .sessionsForgotten(.token) }
                 var accepted = 0
@@ -174,7 +183,12 @@ import Testing
             for (user, count) in [(first.userID, 1), (first.userID, 0), ("gone", 0)] as [(UserID, Int)] {
                 let master = Credentials(key: "master", accessToken: first.accessToken, actingUserID: user)
                 let caller = Caller(kind: .master(actingAs: user))
-                let ended = try await service.run(Actions.sessionRevoke, .all(exceptCurrent: true), by: caller, with: master)
+                let ended = try await service.run(
+                    Actions.sessionRevoke,
+                    .all(exceptCurrent: true),
+                    by: caller,
+                    with: master
+                )
                 #expect(ended == count)
             }
         }

@@ -25,7 +25,11 @@ import Testing
             for token in [first.accessToken, second] {
                 #expect(try await service.authenticate(.token(token), for: .user) == caller)
                 #expect(try await service.run(Actions.me, by: caller, with: .token(token)).accessToken == token)
-                #expect(try await service.run(Actions.sessionList, by: caller, with: .token(token)).map(\.isCurrent) == [true])
+                #expect(
+                    try await service.run(Actions.sessionList, by: caller, with: .token(token)).map(\.isCurrent) == [
+                        true
+                    ]
+                )
             }
             // It gets no further one.
             try await expectError(.accessTokenNotAccepted) { try await rotate(first.accessToken, service) }

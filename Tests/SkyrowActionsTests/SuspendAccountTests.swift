@@ -48,7 +48,11 @@ import Testing
             let service = fixture.service
             let (result, _) = try await service.signUp("ann")
             let end = fixture.clock.clock.now().adding(.seconds(60))
-            try await service.run(Actions.authDisableSet, disabling(result.userID, until: end), by: ServiceFixture.masterCaller)
+            try await service.run(
+                Actions.authDisableSet,
+                disabling(result.userID, until: end),
+                by: ServiceFixture.masterCaller
+            )
             let error = try await expectError(.userDisabled) { try await service.logIn(logIn) }
             #expect(error?.info == ["expiry": .datetime(end)])
             fixture.clock.advance(by: .seconds(60))
@@ -84,7 +88,11 @@ import Testing
             try await fixture.withSecondService { second in
                 let (result, caller) = try await fixture.service.signUp("ann")
                 #expect(try await second.service.authenticate(.token(result.accessToken), for: .user) == caller)
-                try await fixture.service.run(Actions.authDisableSet, disabling(result.userID), by: ServiceFixture.masterCaller)
+                try await fixture.service.run(
+                    Actions.authDisableSet,
+                    disabling(result.userID),
+                    by: ServiceFixture.masterCaller
+                )
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.users(1)) }
                 try await expectError(.userDisabled) {
                     try await second.service.authenticate(.token(result.accessToken), for: .user)

@@ -21,7 +21,9 @@ import Testing
         _ from: Caller,
         _ to: Caller...
     ) async throws -> [String] {
-        try await fixture.service.run(Actions.relationAdd, RelationChange(relation, to.map(id)), by: from).map(\.summary)
+        try await fixture.service.run(Actions.relationAdd, RelationChange(relation, to.map(id)), by: from).map(
+            \.summary
+        )
     }
 
     private func users(
@@ -124,9 +126,17 @@ import Testing
             }
             // Both may keep the other away, and each ends that alone.
             _ = try await fixture.service.run(Actions.relationBlock, RelationBlock([id(ann)]), by: bob)
-            _ = try await fixture.service.run(Actions.relationBlock, RelationBlock([id(bob)], isBlocked: false), by: ann)
+            _ = try await fixture.service.run(
+                Actions.relationBlock,
+                RelationBlock([id(bob)], isBlocked: false),
+                by: ann
+            )
             #expect(try await add(fixture, .follow, ann, bob) == ["ResourceNotFound"])
-            _ = try await fixture.service.run(Actions.relationBlock, RelationBlock([id(ann)], isBlocked: false), by: bob)
+            _ = try await fixture.service.run(
+                Actions.relationBlock,
+                RelationBlock([id(ann)], isBlocked: false),
+                by: bob
+            )
             #expect(try await add(fixture, .follow, ann, bob) == ["one-sided"])
         }
     }
@@ -137,7 +147,8 @@ import Testing
             let others = callers.dropFirst().map(id).sorted()
             _ = try await fixture.service.run(Actions.relationAdd, RelationChange(.follow, others), by: callers[0])
             let rows: [(RelationPart, [UserID])] = [
-                (RelationPart(limit: 2, offset: 0), Array(others[..<2])), (RelationPart(limit: 2, offset: 2), [others[2]]),
+                (RelationPart(limit: 2, offset: 0), Array(others[..<2])),
+                (RelationPart(limit: 2, offset: 2), [others[2]]),
                 (RelationPart(limit: 2, page: 2), [others[2]]), (RelationPart(limit: 0), []),
                 (RelationPart(limit: 5, offset: 9), []), (RelationPart(limit: 1000, page: 101), []),
             ]
@@ -151,7 +162,11 @@ import Testing
             let far = RelationPart(limit: 1000, page: 102)
             for error in [
                 try await expectError(.invalidArgument) {
-                    try await fixture.service.run(Actions.relationQuery, RelationQuery(.follow, .outward, far), by: callers[0])
+                    try await fixture.service.run(
+                        Actions.relationQuery,
+                        RelationQuery(.follow, .outward, far),
+                        by: callers[0]
+                    )
                 },
                 try await expectError(.invalidArgument) {
                     try await fixture.service.run(Actions.relationRequests, far, by: callers[0])

@@ -1,6 +1,6 @@
 import SkyrowModel
-import SkyrowProtocol
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -112,7 +112,11 @@ import Testing
             )
             for caller in [Caller.anonymous, bobCaller, ServiceFixture.masterCaller] {
                 try await mailing.waitAMinute()
-                _ = try await service.run(Actions.authVerifyRequest, VerificationRequest(email: "ann@example.org"), by: caller)
+                _ = try await service.run(
+                    Actions.authVerifyRequest,
+                    VerificationRequest(email: "ann@example.org"),
+                    by: caller
+                )
                 #expect(try await states() == before, "\(caller)")
             }
             for (caller, email, expected) in [

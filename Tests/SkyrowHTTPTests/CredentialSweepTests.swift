@@ -1,11 +1,11 @@
 import SkyrowActions
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowHTTP
-import SkyrowProtocol
 
 /// Every action with every kind of credentials, outside of development mode.
 @Suite(.timeLimit(.minutes(10))) struct CredentialSweepTests {

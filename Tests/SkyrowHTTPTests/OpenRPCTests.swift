@@ -1,8 +1,8 @@
 import SkyrowModel
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowHTTP
-import SkyrowProtocol
 
 /// The document of `rpc.discover`, against the rules of OpenRPC 1.3 and JSON Schema draft 7.
 @Suite struct OpenRPCTests {

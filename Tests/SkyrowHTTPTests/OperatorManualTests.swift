@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowQuery
 import SkyrowProtocol
+import SkyrowQuery
 import Testing
 
 @testable import SkyrowHTTP

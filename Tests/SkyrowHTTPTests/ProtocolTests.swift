@@ -2,9 +2,9 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowTestSupport
-import SkyrowProtocol
 import Testing
 
 @testable import SkyrowActions

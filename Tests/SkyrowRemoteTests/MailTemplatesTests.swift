@@ -82,8 +82,14 @@ import Testing
                 ["en/reset.subject.mustache": "A", "en/reset.txt.mustache": "{{link}}", "en/reset.html.mustache": "x"],
                 "neither {{link}} nor {{digits}}"
             ),
-            (["en/notice.subject.mustache": "A\nB", "en/notice.txt.mustache": "x"], "does not produce a subject of one line"),
-            (["en/notice.subject.mustache": "", "en/notice.txt.mustache": "x"], "does not produce a subject of one line"),
+            (
+                ["en/notice.subject.mustache": "A\nB", "en/notice.txt.mustache": "x"],
+                "does not produce a subject of one line"
+            ),
+            (
+                ["en/notice.subject.mustache": "", "en/notice.txt.mustache": "x"],
+                "does not produce a subject of one line"
+            ),
             (
                 ["en/notice.subject.mustache": "A", "en/notice.txt.mustache": "x\n{{#link}}"],
                 "notice.txt.mustache, line 2"

@@ -295,7 +295,9 @@ private func box(_ west: Double, _ south: Double, _ east: Double, _ north: Doubl
             let error = await #expect(throws: SkyrowError.self) {
                 try await f.store.createMissingSchema(for: [draft("park/1", ["area": .geometry(.point(at(0, 0)))])])
             }
-            #expect(error?.code == .invalidArgument && error?.message.contains("PostGIS, which is not installed") == true)
+            #expect(
+                error?.code == .invalidArgument && error?.message.contains("PostGIS, which is not installed") == true
+            )
             try await f.psql("DROP SCHEMA postgis; DROP ROLE \(f.database.name.suffix(30))")
         }
     }

@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowTestSupport
 import SkyrowProtocol
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowPostgres

@@ -136,7 +136,9 @@ import Testing
             )
             let drafts = [draft("shop/0", ["place": .location(Self.hongKong), "name": .string("x")])]
             let error = await #expect(throws: SkyrowError.self) { try await save(f.store, drafts) }
-            #expect(error?.code == .invalidArgument && error?.message.contains("PostGIS, which is not installed") == true)
+            #expect(
+                error?.code == .invalidArgument && error?.message.contains("PostGIS, which is not installed") == true
+            )
             #expect(try await f.psql("SELECT to_regclass('shop') IS NULL, to_regnamespace('postgis') IS NULL") == "t|t")
             // An administrator has made it since, in a schema of another name.
             try await f.psql(

@@ -23,7 +23,11 @@ struct SignUpData {
         }
         for field in request.profile {
             guard !fields.contains(where: { $0.name == field.name }) else {
-                throw .invalidArgument("Send a field either in auth_data or in profile, not in both.", "auth_data", "profile")
+                throw .invalidArgument(
+                    "Send a field either in auth_data or in profile, not in both.",
+                    "auth_data",
+                    "profile"
+                )
             }
             if loginKeys.contains(field.name) {
                 // An anonymous account is found only by its token.

@@ -39,7 +39,10 @@ extension ActionService {
     /// Throws `110 ResourceNotFound` if no secret is pending, as after five tries, and `105 InvalidCredentials` for a wrong code.
     fileprivate func confirmTOTP(_ code: String, _ call: Call) async throws(SkyrowError) -> [String] {
         let user = try call.caller.requiredUserID
-        let missing = SkyrowError(.resourceNotFound, "No secret is waiting for confirmation; call auth:totp:enrol first.")
+        let missing = SkyrowError(
+            .resourceNotFound,
+            "No secret is waiting for confirmation; call auth:totp:enrol first."
+        )
         // Each try is counted before it is compared.
         guard let factor = try await store.factors.attemptEnrolment(of: user) else { throw missing }
         guard let digits = OneTimeCode.digits(code),

@@ -1,8 +1,8 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
-import SkyrowProtocol
 
 /// A page of a subscription's load, with its events.
 struct BeginningPage {

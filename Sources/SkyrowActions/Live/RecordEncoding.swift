@@ -1,8 +1,8 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
-import SkyrowProtocol
 import Synchronization
 
 /// The encoding of changed records for readers who see and select the same fields.

@@ -1,7 +1,7 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
-import SkyrowProtocol
 
 /// The queries that are kept current by running them again, their subscriptions, and when each runs next: a value without I/O or
 /// waiting.

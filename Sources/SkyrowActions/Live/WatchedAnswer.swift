@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowStore
 import SkyrowProtocol
+import SkyrowStore
 
 /// The result of a query that is kept current, encoded once for all its receivers.
 struct WatchedAnswer: Sendable {

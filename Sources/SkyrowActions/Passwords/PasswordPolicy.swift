@@ -119,7 +119,8 @@ extension PasswordPolicy.Violation {
                 : "Choose a password other than your last \(count)."
             info["history_size"] = .integer(Int64(count))
         case .breached: sentence = "Choose another password: this one is in a list of leaked passwords."
-        case .expired: sentence = "The password has expired. Log in with a new one in new_password, or reset it by mail."
+        case .expired:
+            sentence = "The password has expired. Log in with a new one in new_password, or reset it by mail."
         }
         return SkyrowError(.passwordPolicyViolated, sentence, info: info)
     }

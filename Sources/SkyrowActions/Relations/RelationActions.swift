@@ -17,7 +17,8 @@ extension ActionService {
     ///
     /// A user whose profile the caller may not read counts as missing, unless a setting permits it, and so does a user who blocks
     /// the caller.
-    fileprivate func addRelations(_ change: RelationChange, _ call: Call) async throws(SkyrowError) -> [RelationOutcome] {
+    fileprivate func addRelations(_ change: RelationChange, _ call: Call) async throws(SkyrowError) -> [RelationOutcome]
+    {
         let user = try call.caller.requiredUser()
         let profiles = try await profiles(of: change.targets, by: call.caller)
         let targets = change.targets.filter { target in
@@ -36,14 +37,17 @@ extension ActionService {
     }
 
     /// One outcome for each target; a missing relation is no error.
-    fileprivate func removeRelations(_ change: RelationChange, _ call: Call) async throws(SkyrowError) -> [RelationOutcome] {
+    fileprivate func removeRelations(_ change: RelationChange, _ call: Call) async throws(SkyrowError)
+        -> [RelationOutcome]
+    {
         let user = try call.caller.requiredUser()
         try await store.relations.remove(change.relation, from: user, to: change.targets)
         return change.targets.map { .done($0) }
     }
 
     /// Blocks users, or ends that; one outcome for each target.
-    fileprivate func blockRelations(_ block: RelationBlock, _ call: Call) async throws(SkyrowError) -> [RelationOutcome] {
+    fileprivate func blockRelations(_ block: RelationBlock, _ call: Call) async throws(SkyrowError) -> [RelationOutcome]
+    {
         let user = try call.caller.requiredUser()
         guard block.isBlocked else {
             try await store.relations.remove(.block, from: user, to: block.targets)

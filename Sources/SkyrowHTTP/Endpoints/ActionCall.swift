@@ -163,7 +163,6 @@ struct ActionCall: Sendable {
                     )
                 )
             }
-            }
         case .authProviderLogIn:
             let request = try ProviderLogInRequest(parameters: parameters)
             self.init { service, context async throws(SkyrowError) in

@@ -164,7 +164,9 @@ struct AccountPageVisit: Sendable {
             case .undo:
                 try await actions.run(Actions.authEmailUndo, sent, call)
                 return finished(
-                    .done("The account has this address again. A mail with a link to choose a new password was sent to it."),
+                    .done(
+                        "The account has this address again. A mail with a link to choose a new password was sent to it."
+                    ),
                     status: .ok
                 )
             case .verify, .style, .logo:

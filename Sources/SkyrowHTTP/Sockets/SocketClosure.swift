@@ -9,10 +9,16 @@ struct SocketClosure: Hashable, Sendable {
     /// Codes of RFC 6455, 7.4.1, and of the IANA registry.
     static let normal = SocketClosure(code: 1000, reason: "")
     static let unmasked = SocketClosure(code: 1002, reason: "Client frames must be masked.")
-    static let reservedBits = SocketClosure(code: 1002, reason: "Reserved bits are set, but no extension was negotiated.")
+    static let reservedBits = SocketClosure(
+        code: 1002,
+        reason: "Reserved bits are set, but no extension was negotiated."
+    )
     static let unknownOpcode = SocketClosure(code: 1002, reason: "The opcode is unknown.")
     static let misplacedFragment = SocketClosure(code: 1002, reason: "A continuation frame has no message to continue.")
-    static let interruptedMessage = SocketClosure(code: 1002, reason: "A new message begins before the last one has ended.")
+    static let interruptedMessage = SocketClosure(
+        code: 1002,
+        reason: "A new message begins before the last one has ended."
+    )
     static let malformedControl = SocketClosure(
         code: 1002,
         reason: "A control frame must not be fragmented, and has at most 125 bytes."
@@ -25,7 +31,10 @@ struct SocketClosure: Hashable, Sendable {
     static let slowMessage = SocketClosure(code: 1008, reason: "The message did not arrive completely in time.")
     static let tooLarge = SocketClosure(code: 1009, reason: "The message is too large.")
     static let failed = SocketClosure(code: 1011, reason: "A call did not end in time.")
-    static let noMemory = SocketClosure(code: 1013, reason: "There is not enough memory for the message; try again later.")
+    static let noMemory = SocketClosure(
+        code: 1013,
+        reason: "There is not enough memory for the message; try again later."
+    )
     static let silent = SocketClosure(code: 1001, reason: "The client stopped responding.")
 
     /// Codes of Skyrow, from 4400.

@@ -1,7 +1,7 @@
 import SkyrowJSON
 package import SkyrowModel
-import SkyrowSystem
 import SkyrowProtocol
+import SkyrowSystem
 
 /// The description of an archive.
 package struct BackupManifest: Hashable, Sendable {

@@ -192,7 +192,9 @@ package struct RestoreRun: Sendable {
                     case .copy(let statement, let table)?:
                         let count = try await piece.copy(statement, rows.lines)
                         guard count == rows.tables.last?.rows else {
-                            throw ToolError.failure("\(table) has \(count) rows, which is not the number in the archive.")
+                            throw ToolError.failure(
+                                "\(table) has \(count) rows, which is not the number in the archive."
+                            )
                         }
                         progress.report(rows.rowCount)
                     case .lines?, .endOfCopy?: break

@@ -95,7 +95,8 @@ extension DoctorCheck {
                 .warning,
                 "No login role, including \(row["role"]), has REPLICATION.",
                 meaning: polling,
-                remedy: "Grant it to the role of the service, or better to a separate role that --replication-url names: "
+                remedy:
+                    "Grant it to the role of the service, or better to a separate role that --replication-url names: "
                     + "it lets a role copy the whole cluster.",
                 commands: ["CREATE ROLE skyrow_replication LOGIN REPLICATION PASSWORD '…';"]
             )

@@ -25,7 +25,8 @@ extension DoctorCheck {
                     DoctorFinding(
                         .error,
                         "This schema has no Skyrow tables.",
-                        meaning: "No service has run on it yet, or --schema names a different schema from the service's.",
+                        meaning:
+                            "No service has run on it yet, or --schema names a different schema from the service's.",
                         remedy: "Start the service, or create the tables.",
                         commands: ["$ skyrow migrate"]
                     )

@@ -88,7 +88,8 @@ extension DoctorCheck {
                 return DoctorFinding(
                     .warning,
                     "\(row["count"]) mails of the last day could not be delivered.\(said)",
-                    meaning: "Users did not receive codes that they requested, or have an address that does not accept mail.",
+                    meaning:
+                        "Users did not receive codes that they requested, or have an address that does not accept mail.",
                     remedy:
                         "If the mail server is the cause, correct the settings mail and mail-from; users then request a new "
                         + "code. SELECT kind, target, failure FROM _mails WHERE state = 'dead' lists them."

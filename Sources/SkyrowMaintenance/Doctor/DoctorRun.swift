@@ -153,7 +153,8 @@ extension DoctorFinding {
     package init(failureOf check: DoctorCheck, _ error: PostgresError) {
         let remedy =
             switch (error.code, error.sqlState) {
-            case (_, .insufficientPrivilege): "Run it as a superuser, or as a member of pg_monitor that may read the tables."
+            case (_, .insufficientPrivilege):
+                "Run it as a superuser, or as a member of pg_monitor that may read the tables."
             case (.statementTimeout, _): "Allow its statements more time, such as --timeout 2m."
             default: "Find out what blocks it."
             }

@@ -62,7 +62,8 @@ extension RecordRule {
             severity: .warning,
             fault: "have an access list with an invalid subject or level",
             meaning: "The entry admits nobody, perhaps by mistake.",
-            remedy: "Write lists such as {\"role:editor\": \"read\", \"user:<id>\": \"write\"}, or NULL for the default.",
+            remedy:
+                "Write lists such as {\"role:editor\": \"read\", \"user:<id>\": \"write\"}, or NULL for the default.",
             command: "SELECT _id, _access FROM {type} WHERE _id = {example};"
         ),
         .longAccess: RecordRuleText(

@@ -1,7 +1,7 @@
 import SkyrowJSON
 package import SkyrowModel
-import SkyrowSystem
 import SkyrowProtocol
+import SkyrowSystem
 
 /// The description of an exported directory: its file `export.json`, which is written last.
 package struct ExportManifest: Hashable, Sendable {

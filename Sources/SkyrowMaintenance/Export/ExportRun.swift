@@ -154,7 +154,9 @@ struct ExportDirectory: Sendable {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .system("Cannot create the directory \(path)") }
         guard let names = contentsOfDirectory(path) else { throw .system("Cannot open the directory \(path)") }
         guard replacing || names.isEmpty else {
-            throw .failure("The directory \(path) is not empty: choose another one, or add --overwrite to write into it.")
+            throw .failure(
+                "The directory \(path) is not empty: choose another one, or add --overwrite to write into it."
+            )
         }
         // A manifest of earlier contents no longer applies.
         guard unlink("\(path)/\(ExportManifest.fileName)") == 0 || errno == ENOENT else {

@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
-import SkyrowStore
 import SkyrowProtocol
+import SkyrowStore
 
 /// The form of arrays: PostgreSQL's array literals in CSV, such as `{1,2}` or `{"a","b \"c\""}`, and arrays in JSON.
 struct ArrayForm: FileForm {
@@ -35,7 +35,9 @@ struct ArrayForm: FileForm {
         of text: JSONText,
         _ read: (JSONView) throws(FieldFault) -> RecordValue
     ) throws(FieldFault) -> [RecordValue] {
-        guard let document = try? JSONDocument(text.utf8, depthLimit: .max) else { throw FieldFault("is not valid JSON") }
+        guard let document = try? JSONDocument(text.utf8, depthLimit: .max) else {
+            throw FieldFault("is not valid JSON")
+        }
         return try document.withRoot { root throws(FieldFault) -> [RecordValue] in
             guard root.isArray else { throw FieldFault("is not an array") }
             var elements: [RecordValue] = []

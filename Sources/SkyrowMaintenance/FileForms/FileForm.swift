@@ -57,7 +57,9 @@ extension FieldType {
     /// Converts a JSON value other than null for a column of this type, or throws the reason for failure.
     func value(_ value: RecordValue) throws(FieldFault) -> RecordValue {
         if value.fieldType == self { return value }
-        guard let value = try form?.value(of: value) else { throw FieldFault("does not have the field's type, \(name)") }
+        guard let value = try form?.value(of: value) else {
+            throw FieldFault("does not have the field's type, \(name)")
+        }
         return value
     }
 }

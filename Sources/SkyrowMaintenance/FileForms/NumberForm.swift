@@ -2,7 +2,9 @@ import SkyrowModel
 
 struct NumberForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
-        guard let value = CSVText.number(text) ?? CSVText.specialNumber(text) else { throw FieldFault("is not a number") }
+        guard let value = CSVText.number(text) ?? CSVText.specialNumber(text) else {
+            throw FieldFault("is not a number")
+        }
         return .number(value)
     }
 

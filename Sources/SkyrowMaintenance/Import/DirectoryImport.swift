@@ -1,9 +1,9 @@
 import Glibc
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 package import SkyrowStore
 package import SkyrowSystem
-import SkyrowProtocol
 
 /// The import of a directory that `skyrow export` wrote, completely or not at all.
 package struct DirectoryImport: Sendable {

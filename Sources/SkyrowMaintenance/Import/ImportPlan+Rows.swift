@@ -1,7 +1,7 @@
 import SkyrowJSON
 package import SkyrowModel
-import SkyrowStore
 import SkyrowProtocol
+import SkyrowStore
 
 // Files with rows of a table, as `skyrow export` writes them. They include reserved columns, and their ids are stored
 // ones, which contain the database.

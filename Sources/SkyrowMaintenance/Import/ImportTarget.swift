@@ -1,8 +1,8 @@
 import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
-import SkyrowStore
 import SkyrowProtocol
+import SkyrowStore
 
 /// The columns that an import writes, and the encoding of its rows.
 struct ImportTarget {

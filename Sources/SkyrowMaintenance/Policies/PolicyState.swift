@@ -76,7 +76,9 @@ package struct PolicyState: Hashable, Sendable {
                 + strangers(of: type)
         }
         var sentences: [String] = []
-        if !table.isClosed { sentences.append("The table \(type) does not apply its policies: row-level security is off.") }
+        if !table.isClosed {
+            sentences.append("The table \(type) does not apply its policies: row-level security is off.")
+        }
         if table.isForced {
             sentences.append("The table \(type) applies its policies also to its owner, the service.")
         }
@@ -141,7 +143,9 @@ package struct PolicyState: Hashable, Sendable {
                 sentences.append("The role \(login.role) may not \(right), which the rules allow.")
             }
             for function in (powers[login.role] ?? []).sorted() {
-                sentences.append("The role \(login.role) may call \(function), which runs with the rights of its owner.")
+                sentences.append(
+                    "The role \(login.role) may call \(function), which runs with the rights of its owner."
+                )
             }
         }
         return sentences

@@ -1,8 +1,8 @@
 import Glibc
 import SkyrowJSON
 import SkyrowModel
-package import SkyrowSystem
 import SkyrowProtocol
+package import SkyrowSystem
 
 extension SchemaDocument {
     /// Reads a schema file, or standard input for `-`. Throws ``ToolError`` if it is unreadable or not a schema file.

@@ -33,7 +33,9 @@ extension TableComparison {
         }
         for column in index.columns where ReservedColumn(rawValue: column.name) == nil {
             guard let field = try? FieldName(column.name), isKnown(field) else {
-                return refuse("The index \(index.text) of \(name) names \(column.name), which is not a field of the type.")
+                return refuse(
+                    "The index \(index.text) of \(name) names \(column.name), which is not a field of the type."
+                )
             }
         }
         add(.createIndex(index, of: name))

@@ -137,7 +137,10 @@ final class ConnectionPool: Sendable {
                 state.workers[slot] = worker
             } catch {
                 state.queue.vacate(slot)
-                logger.error("The thread of a database connection could not be started", metadata: ["error": "\(error)"])
+                logger.error(
+                    "The thread of a database connection could not be started",
+                    metadata: ["error": "\(error)"]
+                )
             }
             return nil
         case .cancel:

@@ -89,6 +89,10 @@ final class PoolWorker: Sendable {
         let metadata: Logger.Metadata = [
             "queue": "\(pool.role.rawValue)", "error": "\(error)", "reason": "\(error.message ?? "")",
         ]
-        pool.logger.log(level: isFirst ? .warning : .debug, "A database connection could not be opened", metadata: metadata)
+        pool.logger.log(
+            level: isFirst ? .warning : .debug,
+            "A database connection could not be opened",
+            metadata: metadata
+        )
     }
 }

@@ -73,7 +73,10 @@ final class ChangeWorker: Sendable {
                         "Changes from PostgreSQL are not streamed",
                         metadata: ["error": "\(failure)", "sqlstate": "\(failure.sqlState?.rawValue ?? "none")"]
                     )
-                    logger.debug("The reason why changes are not streamed", metadata: ["message": "\(failure.message ?? "")"])
+                    logger.debug(
+                        "The reason why changes are not streamed",
+                        metadata: ["message": "\(failure.message ?? "")"]
+                    )
                     lastReason = failure.reason
                     _ = queue.offer(.interrupted(failure))
                 }

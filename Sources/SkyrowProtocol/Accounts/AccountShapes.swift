@@ -4,7 +4,8 @@ package import SkyrowModel
 extension Codec<AuthResult> {
     /// An account with its access token, as logins return it.
     package static let authResult = Codec(.named(.authResult)) { json, name throws(SkyrowError) in
-        guard let user = json["user_id"]?.string, let token = json["access_token"]?.string, let profile = json["profile"]
+        guard let user = json["user_id"]?.string, let token = json["access_token"]?.string,
+            let profile = json["profile"]
         else {
             throw .invalidArgument("\"\(name)\" lacks user_id, access_token or profile.", name)
         }

@@ -77,7 +77,9 @@ public struct CodeConfirmation: Sendable {
         Member(optional: "handle", path, .code, "What the request for the code returned; digits count with it alone.")
     }
 
-    fileprivate static func handle<Root>(needed path: any Swift.KeyPath<Root, String> & Sendable) -> Member<Root, String> {
+    fileprivate static func handle<Root>(needed path: any Swift.KeyPath<Root, String> & Sendable) -> Member<
+        Root, String
+    > {
         Member("handle", path, .code, "What the request for the code returned.")
     }
 }

@@ -65,7 +65,8 @@ extension JSONWriter {
                 records(query.records)
                 if query.isDescribed { pageInfo(query) }
             case .value(let writer): writer.writeV1(self)
-            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .identities, .providerStart,
+            case .outcomes, .written, .encodedResult, .bulk, .aggregate, .explanation, .auth, .identities,
+                .providerStart,
                 .providerTokens, .status, .done, .liveSubscribed, .changes, .compared, .json:
                 self.result(result)
             }

@@ -79,7 +79,11 @@ package struct KeyRotation: Hashable, Sendable {
         Member(
             "overlap",
             \.overlap,
-            Codec<Int>.integer(0...maximumOverlap).map { .seconds($0) } writing: { Int($0.components.seconds) },
+            Codec<Int>.integer(0...maximumOverlap).map {
+                .seconds($0)
+            } writing: {
+                Int($0.components.seconds)
+            },
             "For how many seconds the text so far is still accepted; a week when missing.",
             absent: defaultOverlap
         )

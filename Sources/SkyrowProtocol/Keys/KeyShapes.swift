@@ -23,7 +23,16 @@ public struct AccessKey: Hashable, Sendable {
 
     fileprivate static let form = Form(
         AccessKey.init(
-            id:name:kind:scopes:networks:createdAt:expiresAt:revokedAt:lastUsedAt:previousUntil:
+            id:
+            name:
+            kind:
+            scopes:
+            networks:
+            createdAt:
+            expiresAt:
+            revokedAt:
+            lastUsedAt:
+            previousUntil:
         ),
         Member("id", \.id, .string(1...KeyID.length)),
         Member("name", \.name, .string(1...AccessList.maximumNameLength)),

@@ -5,12 +5,20 @@ package import SkyrowModel
 
 extension Codec<RoleName> {
     /// 1 to 64 bytes. Which characters a new name may have is judged where the role is made.
-    package static let roleName = Codec<String>.string(1...64).map { RoleName($0) } writing: { $0.rawValue }
+    package static let roleName = Codec<String>.string(1...64).map {
+        RoleName($0)
+    } writing: {
+        $0.rawValue
+    }
 }
 
 extension Codec<GroupName> {
     /// 1 to 64 bytes. Which characters a new name may have is judged where the group is given.
-    package static let groupName = Codec<String>.string(1...64).map { GroupName($0) } writing: { $0.rawValue }
+    package static let groupName = Codec<String>.string(1...64).map {
+        GroupName($0)
+    } writing: {
+        $0.rawValue
+    }
 }
 
 extension Codec<UserID> {

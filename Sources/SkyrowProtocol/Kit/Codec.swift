@@ -55,7 +55,11 @@ extension Codec<Bool> {
 
 extension Codec<String> {
     /// A text of any length that PostgreSQL can store.
-    package static let string = text(.string()) { "\"\($0)\" cannot contain NUL." } isFit: { !$0.hasNUL }
+    package static let string = text(.string()) {
+        "\"\($0)\" cannot contain NUL."
+    } isFit: {
+        !$0.hasNUL
+    }
 
     /// A text of so many bytes in UTF-8, without NUL.
     package static func string(_ bytes: ClosedRange<Int>) -> Codec {
@@ -105,7 +109,9 @@ extension Codec<Int> {
 extension Codec<Int64> {
     /// A whole number that PostgreSQL's `bigint` holds.
     package static let bigint = Codec(.integer()) { json, name throws(SkyrowError) in
-        guard let integer = json.wholeNumber.flatMap({ Int64(exactly: $0) }) else { throw .wrongType(name, "a whole number") }
+        guard let integer = json.wholeNumber.flatMap({ Int64(exactly: $0) }) else {
+            throw .wrongType(name, "a whole number")
+        }
         return integer
     } write: { integer, writer in
         writer.integer(integer)

@@ -43,7 +43,8 @@ extension BulkRequest {
                 .at("\(name)")
         }
         guard try parameters.boolean("atomic") != false else {
-            throw .invalidArgument("Deletion by a predicate is always atomic; \"atomic\" cannot be false.", "atomic").at("atomic")
+            throw .invalidArgument("Deletion by a predicate is always atomic; \"atomic\" cannot be false.", "atomic")
+                .at("atomic")
         }
         try self.init(parameters, type: try parameters.recordType(), match: nil, change: .delete, rules)
     }

@@ -114,7 +114,9 @@ extension AccountIdentity {
     package init(result json: JSONView) throws(SkyrowError) {
         guard let provider = json["provider"]?.string, let subject = json["subject"]?.string,
             let profile = json["profile"], let created = json["created_at"]?.string
-        else { throw SkyrowError(.badRequest, "An identity must have a provider, a subject, a profile and created_at.") }
+        else {
+            throw SkyrowError(.badRequest, "An identity must have a provider, a subject, a profile and created_at.")
+        }
         self.init(
             provider: provider,
             subject: subject,

@@ -24,7 +24,9 @@ package struct RelationChange: Hashable, Sendable {
         Member("name", path, .userRelation, "The relation, `friend` or `follow`.")
     }
 
-    fileprivate static func targets<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<Root, [UserID]> {
+    fileprivate static func targets<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<
+        Root, [UserID]
+    > {
         Member(
             "targets",
             path,
@@ -93,7 +95,11 @@ package struct RelationQuery: Hashable, Sendable {
     package var direction: RelationDirection
     package var part: RelationPart
 
-    package init(_ relation: UserRelation, _ direction: RelationDirection = .mutual, _ part: RelationPart = RelationPart()) {
+    package init(
+        _ relation: UserRelation,
+        _ direction: RelationDirection = .mutual,
+        _ part: RelationPart = RelationPart()
+    ) {
         self.relation = relation
         self.direction = direction
         self.part = part

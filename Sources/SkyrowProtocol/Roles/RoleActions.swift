@@ -68,11 +68,15 @@ public struct RoleAssignment: Sendable {
 
     fileprivate static let form = Form(RoleAssignment.init(roles:users:), roleNames(\.roles), userIDs(\.users))
 
-    fileprivate static func roleNames<Root>(_ path: any Swift.KeyPath<Root, [RoleName]> & Sendable) -> Member<Root, [RoleName]> {
+    fileprivate static func roleNames<Root>(_ path: any Swift.KeyPath<Root, [RoleName]> & Sendable) -> Member<
+        Root, [RoleName]
+    > {
         Member("roles", path, .list(of: .roleName, atMost: WireLimits.batchCount), "Role names.")
     }
 
-    fileprivate static func userIDs<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<Root, [UserID]> {
+    fileprivate static func userIDs<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<
+        Root, [UserID]
+    > {
         Member("users", path, .list(of: .userID, atMost: WireLimits.batchCount), "User ids.")
     }
 }
@@ -132,7 +136,11 @@ extension Actions {
         effect: .reads,
         errors: [.permissionDenied, .userDisabled],
         Form({ $0 }, RoleAssignment.userIDs(\.self)),
-        result: .table(of: .list(of: .roleName)) { $0.rawValue } key: { UserID($0) }
+        result: .table(of: .list(of: .roleName)) {
+            $0.rawValue
+        } key: {
+            UserID($0)
+        }
     )
 
     /// Replaces the roles that new users get, and returns them.

@@ -41,7 +41,11 @@ extension SessionDevice {
 
 extension Codec<LiveTicket> {
     package static let liveTicket = object(
-        Form(LiveTicket.init(token:expiresAt:), Member("token", \.token, .string), Member("expires_at", \.expiresAt, .instant))
+        Form(
+            LiveTicket.init(token:expiresAt:),
+            Member("token", \.token, .string),
+            Member("expires_at", \.expiresAt, .instant)
+        )
     )
 }
 

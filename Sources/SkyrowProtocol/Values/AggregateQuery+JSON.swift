@@ -61,7 +61,9 @@ extension GroupKey {
         var zone = "UTC"
         if let json = json["time_zone"], !json.isNull {
             guard let text = json.string, text.isName else {
-                throw .invalidArgument("A time zone must be a name such as \"Europe/Warsaw\".", "group_by").at(".time_zone")
+                throw .invalidArgument("A time zone must be a name such as \"Europe/Warsaw\".", "group_by").at(
+                    ".time_zone"
+                )
             }
             zone = text
         }

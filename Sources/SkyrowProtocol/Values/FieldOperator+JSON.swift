@@ -110,7 +110,9 @@ private struct OperatorMembers {
 
     /// The member `$val`; ``require(_:optional:)`` has seen it.
     private func value<Value>(_ read: (JSONView) throws(SkyrowError) -> Value) throws(SkyrowError) -> Value {
-        guard let value = json["$val"] else { throw .invalidArgument("The operator \"\(name)\" must have the member $val.") }
+        guard let value = json["$val"] else {
+            throw .invalidArgument("The operator \"\(name)\" must have the member $val.")
+        }
         do throws(SkyrowError) { return try read(value) } catch { throw error.at(".$val") }
     }
 

@@ -150,7 +150,9 @@ extension RecordPredicate {
             throw malformed("\"userRelation\" takes a key path and a relation.").at(2)
         }
         guard relation.isObject, relation["$type"]?.equals("relation") == true, let name = relation["$name"]?.string
-        else { throw malformed("A relation must have the form {\"$type\": \"relation\", \"$name\": \"_friend\"}.").at(3) }
+        else {
+            throw malformed("A relation must have the form {\"$type\": \"relation\", \"$name\": \"_friend\"}.").at(3)
+        }
         guard let kind = UserRelation(relationName: name) else {
             throw SkyrowError(.notSupported, "The relation must be friend or follow.").at(".$name").at(3)
         }

@@ -106,10 +106,14 @@ extension IncludeForm {
         self = .nested
         guard let text = try parameters.string("include_form") else { return }
         guard let form = IncludeForm(rawValue: text) else {
-            throw .invalidArgument("\"include_form\" must be \"nested\" or \"table\".", "include_form").at("include_form")
+            throw .invalidArgument("\"include_form\" must be \"nested\" or \"table\".", "include_form").at(
+                "include_form"
+            )
         }
         guard form == .nested || rules.takesIncludeTable else {
-            throw .invalidArgument("The include form \"table\" is only available in JSON-RPC.", "include_form").at("include_form")
+            throw .invalidArgument("The include form \"table\" is only available in JSON-RPC.", "include_form").at(
+                "include_form"
+            )
         }
         self = form
     }

@@ -83,7 +83,9 @@ extension SortKey {
             return
         }
         guard let nulls = last.string.flatMap({ Nulls(rawValue: $0) }) else {
-            throw .invalidArgument("The place of missing values must be \"nulls_first\" or \"nulls_last\".", "sort").at(2)
+            throw .invalidArgument("The place of missing values must be \"nulls_first\" or \"nulls_last\".", "sort").at(
+                2
+            )
         }
         self.init(path, direction, nulls)
         self.function = function

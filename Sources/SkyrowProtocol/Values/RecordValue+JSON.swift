@@ -53,7 +53,8 @@ extension RecordValue {
             )
         case let other:
             throw .invalidArgument(
-                other.map { "The value type \"\(excerpt(of: $0))\" does not exist." } ?? "The member $type must be a string.",
+                other.map { "The value type \"\(excerpt(of: $0))\" does not exist." }
+                    ?? "The member $type must be a string.",
                 field()
             )
         }

@@ -164,7 +164,8 @@ struct Comparison {
             if comparison.takesList { throw listMissing(comparison) }
             let message =
                 row.takesPattern
-                ? "The right side of \"\(row.name)\" must be a pattern." : "The right side of \"\(row.name)\" must be a literal."
+                ? "The right side of \"\(row.name)\" must be a pattern."
+                : "The right side of \"\(row.name)\" must be a literal."
             throw .predicateInvalid(message, path).at(literalPlace)
         }
         switch (column.kind, other.kind) {

@@ -103,8 +103,11 @@ extension Resolver {
             throw error.naming(inclusion.keyPath, insteadOf: rest)
         }
         if result.list == nil, let parameter = inclusion.listParameter {
-            throw SkyrowError.invalidArgument("\"\(parameter)\" is only for inclusions that lead to several records.", "include")
-                .at(".\(parameter)")
+            throw SkyrowError.invalidArgument(
+                "\"\(parameter)\" is only for inclusions that lead to several records.",
+                "include"
+            )
+            .at(".\(parameter)")
         }
         if inclusion.countsRecords, let list = result.list, lists[list].parent != nil || result.join != nil {
             throw SkyrowError.invalidArgument("Only the records of a single array can be counted.", "include").at(

@@ -126,7 +126,10 @@ extension Resolver {
     ) throws(SkyrowError) -> Int {
         guard let target = reference.kind.target else {
             if reference.kind.listTarget != nil {
-                throw .recordQueryInvalid("A key path that leads to several records can only be used in a predicate.", path)
+                throw .recordQueryInvalid(
+                    "A key path that leads to several records can only be used in a predicate.",
+                    path
+                )
             }
             throw .recordQueryInvalid("A key path can only lead through references and into JSON.", path)
         }

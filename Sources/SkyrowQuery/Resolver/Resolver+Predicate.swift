@@ -191,7 +191,10 @@ extension Resolver {
         try Comparison(column, path, OperatorTable.match, literalAt: 2).requireMeaning()
         use.words += 1
         guard use.words <= PredicateUse.maximumWordQueries else {
-            throw .predicateInvalid("A predicate can have \"match\" at most \(PredicateUse.maximumWordQueries) times.", path)
+            throw .predicateInvalid(
+                "A predicate can have \"match\" at most \(PredicateUse.maximumWordQueries) times.",
+                path
+            )
         }
         guard !text.hasNUL else { throw SkyrowError.literalInvalid("a string without NUL", path).at(2) }
         do throws(WordQueryMisfit) {

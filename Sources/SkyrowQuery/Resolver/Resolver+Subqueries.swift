@@ -112,7 +112,9 @@ extension Comparison {
             default: column.kind == key.kind
             }
         guard isSame else {
-            throw .predicateInvalid("The query returns values of another type than that of the field.", path).at(literalPlace)
+            throw .predicateInvalid("The query returns values of another type than that of the field.", path).at(
+                literalPlace
+            )
         }
     }
 }

@@ -71,7 +71,10 @@ final class EmbeddedPostgres: Service, Sendable {
                 let server = state.withLock { $0.server }
                 let status = await server.exit
                 if state.withLock({ $0.isStopping }) { return }
-                logger.error("PostgreSQL stopped unexpectedly and is being restarted", metadata: ["status": "\(status)"])
+                logger.error(
+                    "PostgreSQL stopped unexpectedly and is being restarted",
+                    metadata: ["status": "\(status)"]
+                )
                 await restartServer()
             }
         } onCancelOrGracefulShutdown: {

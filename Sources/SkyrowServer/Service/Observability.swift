@@ -24,7 +24,9 @@ struct Observability: Sendable {
     init(_ settings: Settings, keys: ServiceKeys, logger: Logger) throws(ToolError) {
         let observability = settings.observability
         guard observability.metricsKey.map({ keys.apiKeys.contains($0) }) != true else {
-            throw .configuration("metrics-key and api-key must differ: every copy of an application contains the API key.")
+            throw .configuration(
+                "metrics-key and api-key must differ: every copy of an application contains the API key."
+            )
         }
         access = observability.metrics
         key = observability.metricsKey.map { Secret($0) }

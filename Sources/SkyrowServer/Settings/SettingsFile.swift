@@ -77,7 +77,9 @@ package struct SettingsFile: Hashable, Sendable {
         -> [ApplicationName: [String: String]]
     {
         guard value.isObject else {
-            throw .configuration("'applications' in \(path) must be an object that contains an object for each application.")
+            throw .configuration(
+                "'applications' in \(path) must be an object that contains an object for each application."
+            )
         }
         var applications: [ApplicationName: [String: String]] = [:]
         for (key, settings) in value.members {

@@ -275,7 +275,9 @@ extension ApplicationRegistry {
         let name = schema.name
         let reserved = ["information_schema", "public", "postgis", "skyrow_admin"]
         guard !name.hasPrefix("pg_"), !name.hasPrefix("_"), !reserved.contains(name), !schema.isBesideAnother else {
-            throw SkyrowError.invalidArgument("The schema \(name) cannot be used for an application; choose another one.")
+            throw SkyrowError.invalidArgument(
+                "The schema \(name) cannot be used for an application; choose another one."
+            )
         }
         let found = try await transaction.query(
             """
@@ -301,7 +303,9 @@ extension ApplicationRegistry {
             )
         }
         for (row, home) in homes.enumerated() where try found.decode(row: row, column: 3, as: Bool.self) {
-            throw SkyrowError.invalidArgument("The schema \(home) has objects that are not Skyrow's; choose another one.")
+            throw SkyrowError.invalidArgument(
+                "The schema \(home) has objects that are not Skyrow's; choose another one."
+            )
         }
     }
 }

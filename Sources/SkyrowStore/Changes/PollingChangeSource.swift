@@ -147,7 +147,11 @@ package final class PollingChangeSource: ChangeSource {
 
 extension ChangeInterruption {
     fileprivate init(branch: Void) {
-        self.init(reason: "branch", isLasting: false, message: "The database was replaced or restored to an earlier state")
+        self.init(
+            reason: "branch",
+            isLasting: false,
+            message: "The database was replaced or restored to an earlier state"
+        )
     }
 }
 

@@ -115,10 +115,14 @@ package struct IndexPlan: Hashable, Sendable {
                 throw .invalidArgument("An index of the kind \(kind) cannot be unique.", "unique")
             }
             guard definition.fields.count == 1 else {
-                throw .invalidArgument("An index of the kind \(kind) must have exactly one field.", "fields").at(1).at("fields")
+                throw .invalidArgument("An index of the kind \(kind) must have exactly one field.", "fields").at(1).at(
+                    "fields"
+                )
             }
             guard definition.fields[0].direction == .ascending else {
-                throw .invalidArgument("An index of the kind \(kind) cannot have a direction.", "fields").at(0).at("fields")
+                throw .invalidArgument("An index of the kind \(kind) cannot have a direction.", "fields").at(0).at(
+                    "fields"
+                )
             }
         }
         if definition.treatsNullsAsEqual {

@@ -257,7 +257,10 @@ extension TableIndex {
             )
         }
         guard !isConstraint else {
-            throw .invalidArgument("This index belongs to a constraint of the table; drop the constraint with psql.", "name")
+            throw .invalidArgument(
+                "This index belongs to a constraint of the table; drop the constraint with psql.",
+                "name"
+            )
         }
         guard isOurs || forces else {
             throw .invalidArgument(

@@ -20,7 +20,7 @@ enum SaveCondition {
                 "A save that requires a new record cannot have a condition on the stored one.",
                 "_if"
             )
-                .at("_if")
+            .at("_if")
         }
         let visible = table.visible(to: access.fields)
         var resolver = Resolver(schema: catalog.visible(to: access.fields), root: visible, access: access)
@@ -28,7 +28,10 @@ enum SaveCondition {
         do throws(SkyrowError) {
             let resolved = try resolver.predicate(predicate)
             guard resolver.joins.isEmpty, !resolved.needsOtherRecords else {
-                throw SkyrowError.invalidArgument("The condition of a save can only use the record's own fields.", "_if").at(
+                throw SkyrowError.invalidArgument(
+                    "The condition of a save can only use the record's own fields.",
+                    "_if"
+                ).at(
                     "predicate"
                 )
             }

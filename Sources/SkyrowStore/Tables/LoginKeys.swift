@@ -22,7 +22,10 @@ package enum LoginKeys {
         guard key.rawValue.utf8.count <= maximumLength, let column = try? SQLIdentifier(key.rawValue),
             let name = try? SQLIdentifier(indexPrefix + key.rawValue)
         else {
-            throw .invalidArgument("The name of a login key can have at most \(maximumLength) characters.", key.rawValue)
+            throw .invalidArgument(
+                "The name of a login key can have at most \(maximumLength) characters.",
+                key.rawValue
+            )
         }
         return (name, canonical("\(column)", in: schema))
     }

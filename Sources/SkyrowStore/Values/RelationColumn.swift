@@ -29,7 +29,9 @@ package struct RelationColumn: ColumnType {
     package func value(of value: RecordValue) -> Bool? { nil }
 
     package func typed(_ value: RecordValue) throws(FieldMisfit) -> RecordValue {
-        if case .null = value { throw FieldMisfit("is a relation; change its members with \"relate\" and \"unrelate\"") }
+        if case .null = value {
+            throw FieldMisfit("is a relation; change its members with \"relate\" and \"unrelate\"")
+        }
         return value
     }
 

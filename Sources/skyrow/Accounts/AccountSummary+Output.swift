@@ -1,8 +1,8 @@
 import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowModel
-import SkyrowStore
 import SkyrowProtocol
+import SkyrowStore
 
 extension AccountSummary {
     /// The account's properties, a line each.

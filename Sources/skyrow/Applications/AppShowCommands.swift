@@ -2,10 +2,10 @@ import ArgumentParser
 import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow app list`
 struct AppListCommand: AsyncParsableCommand {

@@ -2,10 +2,10 @@ import ArgumentParser
 import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow audit`
 struct AuditCommand: AsyncParsableCommand {
@@ -22,7 +22,9 @@ struct AuditCommand: AsyncParsableCommand {
     @Flag(name: .customLong("json"), help: "Print each event as a JSON object on a separate line.")
     var isJSON = false
 
-    @Option(help: ArgumentHelp("Only events of an account, given by its id, username or mail address.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Only events of an account, given by its id, username or mail address.", valueName: "name")
+    )
     var user: String?
 
     @Option(help: ArgumentHelp("Only events of a key, given by its id.", valueName: "id"))

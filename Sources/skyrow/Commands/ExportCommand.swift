@@ -29,7 +29,9 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .customLong("type"), help: ArgumentHelp("A record type; may be repeated.", valueName: "name"))
     var types: [String] = []
 
-    @Option(help: ArgumentHelp("csv, json or ndjson; by default according to the file's name, or csv.", valueName: "format"))
+    @Option(
+        help: ArgumentHelp("csv, json or ndjson; by default according to the file's name, or csv.", valueName: "format")
+    )
     var format: String?
 
     @Option(

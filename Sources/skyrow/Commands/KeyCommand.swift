@@ -3,10 +3,10 @@ import SkyrowActions
 import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow key`
 struct KeyCommand: AsyncParsableCommand {
@@ -59,11 +59,19 @@ struct KeyCreateCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("network"),
-        help: ArgumentHelp("A network from which the key is accepted, such as 10.0.0.0/8; may be repeated.", valueName: "range")
+        help: ArgumentHelp(
+            "A network from which the key is accepted, such as 10.0.0.0/8; may be repeated.",
+            valueName: "range"
+        )
     )
     var networks: [String] = []
 
-    @Option(help: ArgumentHelp("The lifetime of the key, such as 90d; without it the key never expires.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp(
+            "The lifetime of the key, such as 90d; without it the key never expires.",
+            valueName: "duration"
+        )
+    )
     var expiresIn: String?
 
     func creation() throws(ToolError) -> KeyCreation {
@@ -148,7 +156,9 @@ struct KeyRotateCommand: AsyncParsableCommand {
     @Argument(help: "The id of the key.")
     var id: String
 
-    @Option(help: ArgumentHelp("How long the current secret is still accepted, from 0s to 365d.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("How long the current secret is still accepted, from 0s to 365d.", valueName: "duration")
+    )
     var overlap = "7d"
 
     func run() async throws {

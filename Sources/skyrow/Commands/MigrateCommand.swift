@@ -3,10 +3,10 @@ import Logging
 import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow migrate`
 struct MigrateCommand: AsyncParsableCommand {

@@ -3,10 +3,10 @@ import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow policies`
 struct PoliciesCommand: AsyncParsableCommand {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import SkyrowJSON
 import SkyrowMaintenance
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow restore`
 struct RestoreCommand: AsyncParsableCommand {

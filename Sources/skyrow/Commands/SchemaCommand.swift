@@ -3,10 +3,10 @@ import Glibc
 import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow schema`
 struct SchemaCommand: AsyncParsableCommand {
@@ -52,7 +52,8 @@ struct SchemaShowCommand: AsyncParsableCommand {
 struct SchemaDiffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Compare a file with the database, and report drift, which is what psql created differently from Skyrow.",
+        abstract:
+            "Compare a file with the database, and report drift, which is what psql created differently from Skyrow.",
         discussion: """
             Nothing is changed. The exit status is that of diff(1): 0 if the file and the database match, 1 if they \
             differ or there is drift, and higher if they could not be compared: 2, or one of the other statuses below.

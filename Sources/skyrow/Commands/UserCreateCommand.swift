@@ -81,7 +81,9 @@ struct UserCreateCommand: AsyncParsableCommand {
             throw .usage("Accounts do not log in with a mail address here, but with: \(keys.joined(separator: ", ")).")
         }
         guard authData.updateValue(email, forKey: "email") == nil else {
-            throw .usage("Accounts log in with a mail address here: omit --email, and specify the address as the argument.")
+            throw .usage(
+                "Accounts log in with a mail address here: omit --email, and specify the address as the argument."
+            )
         }
         return authData
     }

@@ -3,10 +3,10 @@ import SkyrowActions
 import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow user delete`
 struct UserDeleteCommand: AsyncParsableCommand {

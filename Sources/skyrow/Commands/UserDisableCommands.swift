@@ -2,9 +2,9 @@ import ArgumentParser
 import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowSystem
-import SkyrowProtocol
 
 /// `skyrow user disable`
 struct UserDisableCommand: AsyncParsableCommand {

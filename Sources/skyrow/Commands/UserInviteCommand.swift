@@ -32,7 +32,8 @@ struct UserInviteCommand: AsyncParsableCommand {
     var language: String?
 
     @Flag(
-        help: "Invite even if the settings of this command do not send mail, since the running service has different ones."
+        help:
+            "Invite even if the settings of this command do not send mail, since the running service has different ones."
     )
     var force = false
 

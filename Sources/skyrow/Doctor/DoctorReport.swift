@@ -1,7 +1,7 @@
 import SkyrowJSON
 import SkyrowMaintenance
-import SkyrowStore
 import SkyrowProtocol
+import SkyrowStore
 
 /// The doctor's report, as text and JSON.
 struct DoctorReport: Sendable {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SkyrowJSON
-import SkyrowSystem
 import SkyrowProtocol
+import SkyrowSystem
 
 /// ArgumentParser's JSON description of a command (`--experimental-dump-help`).
 struct CommandHelp: Hashable, Sendable {

@@ -2,8 +2,8 @@ import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
-import SkyrowStore
 import SkyrowProtocol
+import SkyrowStore
 
 extension SchemaReport {
     /// The report as JSON:

@@ -1,6 +1,6 @@
 import SkyrowJSON
-import SkyrowServer
 import SkyrowProtocol
+import SkyrowServer
 
 /// The output of `skyrow config`: every setting with its text and origin.
 struct SettingsReport: Sendable {

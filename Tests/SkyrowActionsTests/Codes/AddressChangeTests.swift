@@ -68,7 +68,10 @@ import Testing
     /// Makes ann, whose address is proved, and changes it; returns her session and the code of the link to undo that.
     private func changed(_ mailing: MailingFixture) async throws -> (visit: Visit, undo: String) {
         try await mailing.signUp("ann")
-        try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: try await mailing.lastMail().linkCode))
+        try await mailing.service.run(
+            Actions.authVerifyConfirm,
+            CodeConfirmation(code: try await mailing.lastMail().linkCode)
+        )
         let visit = try await logIn(mailing)
         return (visit, try await change(mailing, visit, to: "new@example.org"))
     }

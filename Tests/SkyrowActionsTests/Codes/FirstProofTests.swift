@@ -91,7 +91,11 @@ import Testing
 
     private func verify(_ mailing: MailingFixture, with own: Credentials = Credentials()) async throws {
         try await mailing.waitAMinute()
-        _ = try await mailing.service.run(Actions.authVerifyRequest, VerificationRequest(email: Self.email), by: .anonymous)
+        _ = try await mailing.service.run(
+            Actions.authVerifyRequest,
+            VerificationRequest(email: Self.email),
+            by: .anonymous
+        )
         try await mailing.service.run(
             Actions.authVerifyConfirm,
             CodeConfirmation(code: try await mailing.lastMail().linkCode),

@@ -30,7 +30,9 @@ import Testing
             #expect(result.userID == user)
             // The link has proved the address.
             #expect(try await mailing.service.logIn(credentials).userID == user)
-            try await expectError(.invalidToken) { try await mailing.service.run(Actions.authResetConfirm, reset(mail.linkCode)) }
+            try await expectError(.invalidToken) {
+                try await mailing.service.run(Actions.authResetConfirm, reset(mail.linkCode))
+            }
             // No notice that a password was changed.
             #expect(await mailing.sent().count == 1)
             #expect(
@@ -49,7 +51,9 @@ import Testing
             #expect(try await invite("Ann@Example.org", mailing) == user)
             let second = try await mailing.lastMail().linkCode
             // The later mail ends the one before.
-            try await expectError(.invalidToken) { try await mailing.service.run(Actions.authResetConfirm, reset(first)) }
+            try await expectError(.invalidToken) {
+                try await mailing.service.run(Actions.authResetConfirm, reset(first))
+            }
             _ = try await mailing.service.run(Actions.authResetConfirm, reset(second))
             try await mailing.waitAMinute()
             let error = try await expectError(.duplicated) { _ = try await invite("ann@example.org", mailing) }
@@ -75,7 +79,9 @@ import Testing
                     ) == "t"
                 )
                 try await mailing.fixture.psql(change)
-                try await expectError(.invalidToken) { try await mailing.service.run(Actions.authResetConfirm, reset(code)) }
+                try await expectError(.invalidToken) {
+                    try await mailing.service.run(Actions.authResetConfirm, reset(code))
+                }
             }
         }
     }
@@ -84,7 +90,9 @@ import Testing
         try await withMailingService { mailing in
             let (_, caller) = try await mailing.service.signUp("ann", password: "a long secret")
             let request = CodeRequest(email: "eve@example.org")
-            try await expectError(.permissionDenied) { try await mailing.service.run(Actions.authInvite, request, by: caller) }
+            try await expectError(.permissionDenied) {
+                try await mailing.service.run(Actions.authInvite, request, by: caller)
+            }
             try await expectError(.notSupported) {
                 try await mailing.fixture.service.run(Actions.authInvite, request, by: ServiceFixture.masterCaller)
             }

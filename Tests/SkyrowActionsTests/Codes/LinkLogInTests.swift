@@ -66,7 +66,10 @@ import Testing
                 #expect(mail.text.contains("https://app.example.org/in?from=mail&code="))
                 let link = try #require(mail.text.firstMatch(of: /&code=([A-Za-z0-9_-]{43})/)).1
                 let code = isLink ? String(link) : mail.digits
-                let other = try await mailing.service.run(Actions.authLinkRequest, CodeRequest(email: "eve@example.org"))
+                let other = try await mailing.service.run(
+                    Actions.authLinkRequest,
+                    CodeRequest(email: "eve@example.org")
+                )
                 for handle in [other.handle, "c_none", "x", "c_" + String(repeating: "A", count: 22)] {
                     try await expectError(.invalidToken) { try await logIn(mailing, code, handle) }
                 }

@@ -1,6 +1,6 @@
 import SkyrowModel
-import SkyrowProtocol
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -35,7 +35,10 @@ import Testing
             try await expectError(.invalidCredentials) { try await mailing.logIn("ann", "a long secret") }
             _ = try await mailing.logIn("ann", "another secret")
             try await expectError(.invalidToken) {
-                try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode, password: "a third secret"))
+                try await mailing.service.run(
+                    Actions.authResetConfirm,
+                    confirmation(mail.linkCode, password: "a third secret")
+                )
             }
             _ = try await mailing.logIn("ann", "another secret")
             // The owner of the address hears of it.
@@ -111,7 +114,10 @@ import Testing
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
             for _ in 0..<3 {
-                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
+                let ticket = try await mailing.service.run(
+                    Actions.authResetRequest,
+                    CodeRequest(email: "ann@example.org")
+                )
                 let digits = try await mailing.lastMail().digits
                 let wrong = digits == "000000" ? "000001" : "000000"
                 for _ in 0..<5 {
@@ -182,7 +188,10 @@ import Testing
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
             for round in 0..<10 {
-                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
+                let ticket = try await mailing.service.run(
+                    Actions.authResetRequest,
+                    CodeRequest(email: "ann@example.org")
+                )
                 let mail = try await mailing.lastMail()
                 let successes = await withTaskGroup(of: Bool.self) { group in
                     for number in 0..<8 {
@@ -275,7 +284,11 @@ import Testing
             )
             #expect(try await count() == "21")
             try await mailing.fixture.psql("UPDATE _mail SET created_at = created_at - interval '1 hour'")
-            _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"), from: here)
+            _ = try await mailing.service.run(
+                Actions.authResetRequest,
+                CodeRequest(email: "ann@example.org"),
+                from: here
+            )
             #expect(try await count() == "22")
         }
     }
@@ -358,7 +371,10 @@ import Testing
             try await mailing.signUp("ann")
             let here = ClientKey(high: 1, low: 1)
             for round in 0..<4 {
-                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
+                let ticket = try await mailing.service.run(
+                    Actions.authResetRequest,
+                    CodeRequest(email: "ann@example.org")
+                )
                 let digits = try await mailing.lastMail().digits
                 _ = try await mailing.service.run(
                     Actions.authResetConfirm,
@@ -377,22 +393,40 @@ import Testing
             let origin = RequestOrigin(address: "192.0.2.7", requestID: "r1")
             let ann = try await mailing.signUp("ann")
             let verification = try await mailing.lastMail().linkCode
-            try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: verification), origin: origin)
+            try await mailing.service.run(
+                Actions.authVerifyConfirm,
+                CodeConfirmation(code: verification),
+                origin: origin
+            )
             for number in 0..<2 {
                 try await mailing.fixture.psql("DELETE FROM _mail")
-                let ticket = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
+                let ticket = try await mailing.service.run(
+                    Actions.authResetRequest,
+                    CodeRequest(email: "ann@example.org")
+                )
                 let mail = try await mailing.lastMail()
                 let wrong = mail.digits == "000000" ? "000001" : "000000"
                 for (code, handle) in [(wrong, ticket.handle), ("none", nil), (wrong, "c_none")] as [(String, String?)]
                 {
                     try await expectError(.invalidToken) {
-                        try await mailing.service.run(Actions.authResetConfirm, confirmation(code, handle), origin: origin)
+                        try await mailing.service.run(
+                            Actions.authResetConfirm,
+                            confirmation(code, handle),
+                            origin: origin
+                        )
                     }
                 }
                 if number == 0 {
-                    _ = try await mailing.service.run(Actions.authResetConfirm, confirmation(mail.linkCode), origin: origin)
+                    _ = try await mailing.service.run(
+                        Actions.authResetConfirm,
+                        confirmation(mail.linkCode),
+                        origin: origin
+                    )
                 } else {
-                    try await mailing.service.resetPasswordOnPage(confirmation(mail.linkCode), Call(by: .anonymous, from: origin))
+                    try await mailing.service.resetPasswordOnPage(
+                        confirmation(mail.linkCode),
+                        Call(by: .anonymous, from: origin)
+                    )
                 }
             }
             _ = try await mailing.service.run(
@@ -444,9 +478,17 @@ import Testing
             let before = try await mailing.signUp("ann")
             let request = NewPassword(userID: before.userID, password: "set by an operator")
             try await expectError(.permissionDenied) {
-                try await mailing.service.run(Actions.authResetPassword, request, by: Caller(kind: .user(before.userID)))
+                try await mailing.service.run(
+                    Actions.authResetPassword,
+                    request,
+                    by: Caller(kind: .user(before.userID))
+                )
             }
-            let result = try await mailing.service.run(Actions.authResetPassword, request, by: ServiceFixture.masterCaller)
+            let result = try await mailing.service.run(
+                Actions.authResetPassword,
+                request,
+                by: ServiceFixture.masterCaller
+            )
             _ = try await mailing.service.authenticate(.token(result.accessToken), for: .user)
             try await expectError(.accessTokenNotAccepted) {
                 try await mailing.service.authenticate(.token(before.accessToken), for: .user)

@@ -44,7 +44,10 @@ import Testing
                 by: .anonymous
             )
             let mail = try await mailing.lastMail()
-            try await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: mail.digits, handle: ticket.handle))
+            try await mailing.service.run(
+                Actions.authVerifyConfirm,
+                CodeConfirmation(code: mail.digits, handle: ticket.handle)
+            )
             let result = try await mailing.logIn("ann", "a long secret")
             // Another address has to be proved anew.
             try await mailing.fixture.psql("UPDATE \"user\" SET email = 'new@example.org'")
@@ -166,7 +169,8 @@ import Testing
                 let successes = await withTaskGroup(of: Bool.self) { group in
                     for _ in 0..<8 {
                         group.addTask {
-                            (try? await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: code))) != nil
+                            (try? await mailing.service.run(Actions.authVerifyConfirm, CodeConfirmation(code: code)))
+                                != nil
                         }
                     }
                     return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }

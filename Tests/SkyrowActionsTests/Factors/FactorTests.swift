@@ -35,7 +35,11 @@ import Testing
         let (result, caller) = try await service.signUp(name)
         let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
         // One of before, so that later codes count.
-        let codes = try await service.run(Actions.authTOTPConfirm, totp.code(at: try await step(fixture) - 1), by: caller)
+        let codes = try await service.run(
+            Actions.authTOTPConfirm,
+            totp.code(at: try await step(fixture) - 1),
+            by: caller
+        )
         return Guarded(
             user: result.userID,
             caller: caller,
@@ -212,12 +216,16 @@ import Testing
         try await withService { fixture in
             let service = fixture.service
             let (_, caller) = try await service.signUp("ann")
-            try await expectError(.resourceNotFound) { try await service.run(Actions.authTOTPConfirm, "000000", by: caller) }
+            try await expectError(.resourceNotFound) {
+                try await service.run(Actions.authTOTPConfirm, "000000", by: caller)
+            }
             let first = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
             #expect(try await service.run(Actions.authFactorList, (), by: caller).isEmpty)
             _ = try await service.logIn(LogInRequest(authData: ["username": "ann"], password: "secret"))
             for code in ["", "no code", "000 0000"] {
-                try await expectError(.invalidCredentials) { try await service.run(Actions.authTOTPConfirm, code, by: caller) }
+                try await expectError(.invalidCredentials) {
+                    try await service.run(Actions.authTOTPConfirm, code, by: caller)
+                }
             }
             // A later one takes the place of one that waits.
             let second = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
@@ -241,7 +249,9 @@ import Testing
             // It waits for an hour.
             _ = try await service.run(Actions.authTOTPEnrol, (), by: caller)
             try await fixture.psql("UPDATE _factor SET pending_at = now() - interval '61 min'")
-            try await expectError(.resourceNotFound) { try await service.run(Actions.authTOTPConfirm, "000000", by: caller) }
+            try await expectError(.resourceNotFound) {
+                try await service.run(Actions.authTOTPConfirm, "000000", by: caller)
+            }
         }
     }
 
@@ -254,7 +264,9 @@ import Testing
             let wrong = (0...9).map { String(repeating: "\($0)", count: 6) }
                 .filter { code in !(now - 2...now + 60).contains { first.code(at: $0) == code } }
             for code in wrong.prefix(5) {
-                try await expectError(.invalidCredentials) { try await service.run(Actions.authTOTPConfirm, code, by: caller) }
+                try await expectError(.invalidCredentials) {
+                    try await service.run(Actions.authTOTPConfirm, code, by: caller)
+                }
             }
             try await expectError(.resourceNotFound) {
                 try await service.run(Actions.authTOTPConfirm, first.code(at: try await step(fixture)), by: caller)
@@ -303,7 +315,12 @@ import Testing
             let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller, with: own))
             try await fixture.psql("UPDATE _user SET epoch = epoch + 1")
             try await expectError(.resourceNotFound) {
-                try await service.run(Actions.authTOTPConfirm, totp.code(at: try await step(fixture)), by: caller, with: own)
+                try await service.run(
+                    Actions.authTOTPConfirm,
+                    totp.code(at: try await step(fixture)),
+                    by: caller,
+                    with: own
+                )
             }
             try await expectError(.accessTokenNotAccepted) {
                 try await service.run(Actions.authTOTPEnrol, (), by: caller, with: own)
@@ -320,7 +337,8 @@ import Testing
                 _ = try await handle(service, ending)
                 switch ending {
                 case "own": try await service.run(Actions.authTOTPRemove, (), by: ann.caller)
-                case "master": try await service.run(Actions.authTOTPRemove, (), by: Caller(kind: .master(actingAs: ann.user)))
+                case "master":
+                    try await service.run(Actions.authTOTPRemove, (), by: Caller(kind: .master(actingAs: ann.user)))
                 case "psql": try await fixture.psql("DELETE FROM _factor WHERE user_id = '\(ann.user)'")
                 default: try await fixture.psql("TRUNCATE _factor")
                 }
@@ -329,7 +347,9 @@ import Testing
                 )
                 #expect(result.level == 1)
                 #expect(try await service.run(Actions.authFactorList, (), by: ann.caller).isEmpty)
-                try await expectError(.resourceNotFound) { try await service.run(Actions.authTOTPRemove, (), by: ann.caller) }
+                try await expectError(.resourceNotFound) {
+                    try await service.run(Actions.authTOTPRemove, (), by: ann.caller)
+                }
             }
             let events = try await fixture.psql(
                 "SELECT left(actor, 5) FROM _audit WHERE event = 'factor.remove' ORDER BY id"
@@ -368,7 +388,11 @@ import Testing
             try await mailing.fixture.psql("UPDATE _user SET verified_email = 'ann@example.org'")
             let caller = try await service.authenticate(.token(before.accessToken), for: .user)
             let totp = try totp(try await service.run(Actions.authTOTPEnrol, (), by: caller))
-            _ = try await service.run(Actions.authTOTPConfirm, totp.code(at: try await step(mailing.fixture) - 1), by: caller)
+            _ = try await service.run(
+                Actions.authTOTPConfirm,
+                totp.code(at: try await step(mailing.fixture) - 1),
+                by: caller
+            )
             _ = try await service.run(Actions.authResetRequest, CodeRequest(email: "ann@example.org"))
             let code = try await mailing.lastMail().linkCode
             let error = try await expectError(.secondFactorRequired) {

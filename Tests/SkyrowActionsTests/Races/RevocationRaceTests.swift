@@ -1,6 +1,6 @@
 import SkyrowModel
-import SkyrowProtocol
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -44,7 +44,10 @@ import Testing
                 _ = try await service.changePassword(request, by: caller)
             case .reset:
                 let code = CodeConfirmation(code: code)
-                _ = try await service.run(Actions.authResetConfirm, ResetConfirmation(code: code, password: "another secret"))
+                _ = try await service.run(
+                    Actions.authResetConfirm,
+                    ResetConfirmation(code: code, password: "another secret")
+                )
             case .disable:
                 try await service.run(Actions.authDisableSet, DisabledState(userID: user, isDisabled: true), by: master)
             case .logOut: try await service.run(Actions.authLogOut, with: own)

@@ -170,7 +170,10 @@ import Testing
         let sessions = "SELECT count(*) FROM app_internal._session WHERE user_id = '\(user)'"
         return Race(outcome: (sessions, 1)) { task, service in
             let code = task.isMultiple(of: 2) ? link : digits ?? link
-            _ = try await service.run(Actions.authResetConfirm, ResetConfirmation(code: code, password: "secret \(task)"))
+            _ = try await service.run(
+                Actions.authResetConfirm,
+                ResetConfirmation(code: code, password: "secret \(task)")
+            )
         }
     }
 

@@ -29,7 +29,10 @@ import Testing
                     "query", .join,
                     { _ = try await $0.run(Actions.relationQuery, RelationQuery(.follow, .inward), by: $1, turn: $2) }
                 ),
-                ("requests", .join, { _ = try await $0.run(Actions.relationRequests, RelationPart(), by: $1, turn: $2) }),
+                (
+                    "requests", .join,
+                    { _ = try await $0.run(Actions.relationRequests, RelationPart(), by: $1, turn: $2) }
+                ),
                 ("roles", .scan, { _ = try await $0.run(Actions.roleList, PageRequest(), by: $1, turn: $2) }),
             ]
             for (name, costClass, read) in reads {

@@ -55,7 +55,8 @@ import Testing
             let table = try await Tool.run(words: [Tool.path, "audit", "--user", "ann"] + place)
             #expect(table.output.contains("OUTCOME") && table.output.contains("InvalidCredentials"))
             for (words, reason) in [
-                (["--user", "ghost"], "The account 'ghost' does not exist"), (["--event", "none"], "--event must be one of"),
+                (["--user", "ghost"], "The account 'ghost' does not exist"),
+                (["--event", "none"], "--event must be one of"),
                 (["--key", "7"], "--key must be the id of a key"), (["--since", "soon"], "--since must be a time"),
                 (["--limit", "0"], "--limit must be a number"),
             ] {

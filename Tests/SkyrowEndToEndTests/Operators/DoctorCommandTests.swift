@@ -150,7 +150,11 @@ import Testing
             #expect(all.checks.filter { $0.state == "skipped" }.map(\.name) == Self.elsewhere)
             let unknown = try await doctor("--check", "nonsense")
             #expect(unknown.status == .exited(64))
-            #expect(unknown.errors.hasPrefix("skyrow: The check 'nonsense' does not exist; the checks are key-files, disk, "))
+            #expect(
+                unknown.errors.hasPrefix(
+                    "skyrow: The check 'nonsense' does not exist; the checks are key-files, disk, "
+                )
+            )
         }
     }
 

@@ -2,8 +2,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import SkyrowModel
-import SkyrowTestSupport
 import SkyrowProtocol
+import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowHTTP

@@ -41,7 +41,8 @@ import Testing
     @Test(arguments: [
         ([], nil, nil, "need a directory"), (["a", "b"], nil, nil, "need a directory"),
         (["a-b"], nil, nil, "--type must"),
-        (["a"], "xml", nil, "--format must be one of csv, json, ndjson"), (["a"], nil, "a.txt", "is not clear from its name"),
+        (["a"], "xml", nil, "--format must be one of csv, json, ndjson"),
+        (["a"], nil, "a.txt", "is not clear from its name"),
         (["a"], nil, "a.tsv", "commas"), (["a"], nil, "", "--output must"),
     ])
     func wrongFlagsAreToldApart(types: [String], format: String?, output: String?, words: String) {
@@ -51,7 +52,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("csv", nil, nil), ("csv", "movie.csv", nil), ("json", nil, "is for CSV"), ("csv", "there", "cannot read a directory"),
+        ("csv", nil, nil), ("csv", "movie.csv", nil), ("json", nil, "is for CSV"),
+        ("csv", "there", "cannot read a directory"),
     ])
     func formulasAreDefusedInASingleCSVFile(format: String, output: String?, refusal: String?) throws {
         func settings() throws -> ExportSettings {

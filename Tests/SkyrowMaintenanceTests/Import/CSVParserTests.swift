@@ -73,7 +73,9 @@ import Testing
                 Self.line(1, "a"), Self.fault(2, "the text is not UTF-8"), Self.line(3, "b"),
             ]
         )
-        #expect(Self.parse([0x61, 0, 0x0a, 0x62]) == [Self.fault(1, "the text contains a NUL byte"), Self.line(2, "b")])
+        #expect(
+            Self.parse([0x61, 0, 0x0a, 0x62]) == [Self.fault(1, "the text contains a NUL byte"), Self.line(2, "b")]
+        )
         let utf16 = Self.parse([0xff, 0xfe, 0x61, 0])
         #expect(utf16.first == Self.fault(1, "the file is UTF-16; convert it to UTF-8", endsFile: true))
     }

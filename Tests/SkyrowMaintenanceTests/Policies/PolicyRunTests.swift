@@ -91,7 +91,8 @@ import Testing
         ("ALTER POLICY _select ON note USING (true)", "The policy _select of note was changed.", true),
         ("ALTER POLICY _update ON note TO %ann", "The policy _update of note was changed.", true),
         (
-            "CREATE POLICY more ON note USING (true)", "The table note has the policy more, which was not created by skyrow.",
+            "CREATE POLICY more ON note USING (true)",
+            "The table note has the policy more, which was not created by skyrow.",
             false
         ),
         (
@@ -114,7 +115,10 @@ import Testing
             "The view other shows records, and was not created by skyrow.", false
         ),
         ("GRANT SELECT ON note TO %ann", "The role ann may SELECT note.stars, which no rule allows.", true),
-        ("GRANT SELECT ON _user TO PUBLIC", "The role ann may SELECT _user.password_hash, which no rule allows.", false),
+        (
+            "GRANT SELECT ON _user TO PUBLIC", "The role ann may SELECT _user.password_hash, which no rule allows.",
+            false
+        ),
         ("GRANT TRUNCATE ON note TO %ann", "The role ann may TRUNCATE note, which no rule allows.", true),
         ("GRANT CREATE ON SCHEMA app TO %ann", "The role ann may CREATE in the schema, which no rule allows.", true),
         (

@@ -84,7 +84,11 @@ import Testing
 
     @Test(arguments: [
         FormTests.Row(json: #"{"code":"a","handle":"c_1","device_id":"7f3c","device_name":"Ann's phone"}"#),
-        FormTests.Row(json: #"{"code":"a","handle":"c_1","device_id":""}"#, code: .invalidArgument, argument: "device_id"),
+        FormTests.Row(
+            json: #"{"code":"a","handle":"c_1","device_id":""}"#,
+            code: .invalidArgument,
+            argument: "device_id"
+        ),
         FormTests.Row(
             json: #"{"code":"a","handle":"c_1","device_name":"\#(long)x"}"#,
             code: .invalidArgument,

@@ -46,7 +46,9 @@ import Testing
         let result = Actions.authFactorList.result
         let factors = try readJSON(json) { try result.read($0, "result") }
         #expect(writtenJSON { result.write(factors, $0) } == json)
-        let wrong = try refusal(#"[{"kind":"sms","confirmed_at":"2000-01-01T00:00:00Z"}]"#) { try result.read($0, "result") }
+        let wrong = try refusal(#"[{"kind":"sms","confirmed_at":"2000-01-01T00:00:00Z"}]"#) {
+            try result.read($0, "result")
+        }
         #expect(wrong?.code == .invalidArgument)
     }
 }

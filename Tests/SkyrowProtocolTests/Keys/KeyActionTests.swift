@@ -29,7 +29,12 @@ import Testing
         Row(json: #"{"name":"a\nb"}"#, code: .invalidArgument, argument: "name"),
         Row(json: #"{"name":1}"#, code: .badRequest, argument: "name"),
         Row(json: #"{"name":"a","kind":"master"}"#, code: .invalidArgument, argument: "kind"),
-        Row(json: #"{"name":"a","scopes":["read","all"]}"#, code: .invalidArgument, argument: "scopes", path: "scopes[1]"),
+        Row(
+            json: #"{"name":"a","scopes":["read","all"]}"#,
+            code: .invalidArgument,
+            argument: "scopes",
+            path: "scopes[1]"
+        ),
         Row(json: #"{"name":"a","scopes":\#(scopes)}"#, code: .invalidArgument, argument: "scopes"),
         Row(
             json: #"{"name":"a","networks":["10.0.0.1/8"]}"#,

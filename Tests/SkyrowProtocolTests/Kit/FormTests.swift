@@ -48,7 +48,12 @@ import Testing
         Row(json: #"{"name":"a","access":[{"public":true,"level":"read"}]}"#),
         Row(json: #"{"name":"a","force":false,"is_admin":null}"#, written: #"{"name":"a"}"#),
         Row(json: #"{"name":"a","force":"yes"}"#, code: .badRequest, argument: "force"),
-        Row(json: #"{"name":"a","access":[{"public":true}]}"#, code: .invalidArgument, argument: "access", path: "access[0]"),
+        Row(
+            json: #"{"name":"a","access":[{"public":true}]}"#,
+            code: .invalidArgument,
+            argument: "access",
+            path: "access[0]"
+        ),
         Row(json: #"{"name":"a","access":"public"}"#, code: .invalidArgument, argument: "access", path: "access"),
     ]
 
@@ -85,7 +90,9 @@ import Testing
         let form = Actions.roleAdd.parameters
         let fit = RoleChange(role: "a", users: ["u"], roles: ["b"])
         #expect(try form.checked(fit).users == ["u"])
-        for unfit in [RoleChange(role: RoleName(Self.long)), RoleChange(role: "a\0"), RoleChange(role: "a", users: [""])] {
+        for unfit in [
+            RoleChange(role: RoleName(Self.long)), RoleChange(role: "a\0"), RoleChange(role: "a", users: [""]),
+        ] {
             let error = #expect(throws: SkyrowError.self) { try form.checked(unfit) }
             #expect(error?.code == .invalidArgument)
         }
@@ -99,7 +106,8 @@ import Testing
     func boundsOfTheShapeAreThoseOfTheReader(_ action: ActionDescription) throws {
         let required = action.parameters.filter(\.isRequired).map { ($0.name, text(of: $0.shape, beyond: 0)) }
         for parameter in action.parameters {
-            guard let over = text(of: parameter.shape, beyond: 1), let most = text(of: parameter.shape, beyond: 0) else {
+            guard let over = text(of: parameter.shape, beyond: 1), let most = text(of: parameter.shape, beyond: 0)
+            else {
                 continue
             }
             for (value, isRead) in [(most, true), (over, false)] {

@@ -120,7 +120,8 @@ import Testing
     @Test func theInfoStandsBesideTheUsersOfARelation() {
         let page = RelationPage(
             users: [
-                .related("u1", profile: EnvelopeTests.note, isMutual: true), .related("u2", profile: nil, isMutual: false),
+                .related("u1", profile: EnvelopeTests.note, isMutual: true),
+                .related("u2", profile: nil, isMutual: false),
                 .done("u3"), .failure("u4", SkyrowError(.resourceNotFound, "No.")),
             ],
             count: 7

@@ -85,7 +85,10 @@ import Testing
         arguments: [
             ("[]", "the file is not an object."),
             ("{}", "the file has no member \"record_types\"."),
-            (#"{"types":{}}"#, "the file has the unknown member \"types\"; allowed are: record_types, access, accepted_drift."),
+            (
+                #"{"types":{}}"#,
+                "the file has the unknown member \"types\"; allowed are: record_types, access, accepted_drift."
+            ),
             (#"{"record_types":[]}"#, "record_types is not an object."),
             (#"{"record_types":{"a":{"fields":[]},"a":{"fields":[]}}}"#, "record_types has a member twice."),
             (

@@ -26,7 +26,12 @@ import Testing
         Row(json: #"{"name":1,"targets":["u"]}"#, code: .badRequest, argument: "name"),
         Row(json: #"{"name":"friend","targets":"u"}"#, code: .badRequest, argument: "targets"),
         Row(json: #"{"name":"friend","targets":["u",1]}"#, code: .badRequest, argument: "targets", path: "targets[1]"),
-        Row(json: #"{"name":"friend","targets":[""]}"#, code: .invalidArgument, argument: "targets", path: "targets[0]"),
+        Row(
+            json: #"{"name":"friend","targets":[""]}"#,
+            code: .invalidArgument,
+            argument: "targets",
+            path: "targets[0]"
+        ),
         Row(
             json: #"{"name":"friend","targets":["u","a\u0000"]}"#,
             code: .invalidArgument,
@@ -44,8 +49,12 @@ import Testing
     ]
 
     static let queries = [
-        Row(json: #"{"name":"friend"}"#), Row(json: #"{"name":"follow","direction":"inward","limit":0,"offset":100000}"#),
-        Row(json: #"{"name":"friend","direction":"mutual","limit":100,"page":2}"#, written: #"{"name":"friend","page":2}"#),
+        Row(json: #"{"name":"friend"}"#),
+        Row(json: #"{"name":"follow","direction":"inward","limit":0,"offset":100000}"#),
+        Row(
+            json: #"{"name":"friend","direction":"mutual","limit":100,"page":2}"#,
+            written: #"{"name":"friend","page":2}"#
+        ),
         // An empty direction is none, as in Skygear.
         Row(json: #"{"name":"friend","direction":"","page":null}"#, written: #"{"name":"friend"}"#),
         Row(json: #"{"name":"friend","direction":"sideways"}"#, code: .invalidArgument, argument: "direction"),
@@ -74,7 +83,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("{}", 0), (#"{"offset":50,"page":3}"#, 50), (#"{"page":3}"#, 200), (#"{"page":101,"limit":1000}"#, 100_000),
+            ("{}", 0), (#"{"offset":50,"page":3}"#, 50), (#"{"page":3}"#, 200),
+            (#"{"page":101,"limit":1000}"#, 100_000),
             (#"{"page":3,"limit":0}"#, 0),
         ]
     )

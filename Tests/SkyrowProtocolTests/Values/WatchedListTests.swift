@@ -1,5 +1,5 @@
-import SkyrowTestSupport
 import SkyrowProtocol
+import SkyrowTestSupport
 import Testing
 
 /// The changes of a list that shows a result.

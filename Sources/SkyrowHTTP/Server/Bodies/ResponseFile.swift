@@ -87,7 +87,9 @@ private final class OpenFile: Sendable {
                     let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { bytes in
                         max(0, pread(descriptor, bytes.baseAddress, min(wanted, bytes.count), start))
                     }
-                    guard count > 0 else { throw IOError(errnoCode: EIO, reason: "the file was truncated while it was sent") }
+                    guard count > 0 else {
+                        throw IOError(errnoCode: EIO, reason: "the file was truncated while it was sent")
+                    }
                 }
                 return buffer
             }

@@ -100,7 +100,9 @@ private struct GeoJSONReader {
         _ json: JSONView?,
         _ part: (inout Self, JSONView) throws(GeometryFault) -> Part
     ) throws(GeometryFault) -> [Part] {
-        guard let json, json.isArray else { throw GeometryFault(message: "The coordinates of a geometry must be arrays.") }
+        guard let json, json.isArray else {
+            throw GeometryFault(message: "The coordinates of a geometry must be arrays.")
+        }
         var parts: [Part] = []
         for element in json.elements { parts.append(try part(&self, element)) }
         return parts

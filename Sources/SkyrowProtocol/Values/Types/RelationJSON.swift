@@ -6,7 +6,10 @@ import SkyrowModel
 extension RecordValue {
     init(relation json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
         guard let name = json["$record_type"]?.string else {
-            throw .invalidArgument("A relation must have the member $record_type with the type of its members.", field())
+            throw .invalidArgument(
+                "A relation must have the member $record_type with the type of its members.",
+                field()
+            )
         }
         do throws(SkyrowError) { self = .relation(try RecordTypeName(name)) } catch {
             throw .invalidArgument(error.message, field())

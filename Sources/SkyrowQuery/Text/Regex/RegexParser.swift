@@ -78,7 +78,8 @@ struct RegexParser {
         case "$":
             place += 1
             return .end
-        case "*", "+", "?", "{": throw misfit("\"\(scalar)\" has nothing to repeat; write a literal one as \"\\\(scalar)\".")
+        case "*", "+", "?", "{":
+            throw misfit("\"\(scalar)\" has nothing to repeat; write a literal one as \"\\\(scalar)\".")
         case "\\":
             let (set, isClass) = try escape()
             if !isClass, let scalar = set.single { return literal(scalar) }
@@ -101,7 +102,9 @@ struct RegexParser {
         place += 1
         if peek() == "?" {
             guard peek(1) == ":" else {
-                throw misfit("\"(?\" must be followed by \":\"; options, named groups and lookaround are not supported.")
+                throw misfit(
+                    "\"(?\" must be followed by \":\"; options, named groups and lookaround are not supported."
+                )
             }
             place += 2
         }
@@ -134,7 +137,9 @@ struct RegexParser {
         var most: Int? = least
         if take(",") { most = try number() }
         guard take("}") else { throw misfit("A bound must be {m}, {m,} or {m,n}.", at: start) }
-        if let most, most < least { throw misfit("The second number of a bound must not be less than the first.", at: start) }
+        if let most, most < least {
+            throw misfit("The second number of a bound must not be less than the first.", at: start)
+        }
         return (least, most)
     }
 
@@ -212,7 +217,10 @@ struct RegexParser {
             place += 1
             let (last, lastIsClass) = try classMember()
             guard !isClass, !lastIsClass, let from = member.single, let to = last.single else {
-                throw misfit("A range must be from one character to another; write a literal \"-\" as \"\\-\".", at: first)
+                throw misfit(
+                    "A range must be from one character to another; write a literal \"-\" as \"\\-\".",
+                    at: first
+                )
             }
             guard from <= to else { throw misfit("The end of a range must not be before its start.", at: first) }
             let range = ScalarSet([from.value...to.value])
