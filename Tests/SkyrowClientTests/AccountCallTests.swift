@@ -127,8 +127,8 @@ import Testing
         try await scripted.client.stepUp(code: "3")
         #expect(
             (0..<6).map { scripted.parameters($0) } == [
-                #"auth:login:factor {"handle":"f_1","code":"1"}"#, "auth:totp:enrol {}",
-                #"auth:totp:confirm {"code":"2"}"#, "auth:factor:list {}", "auth:totp:remove {}",
+                #"auth:login:factor {"handle":"f_1","code":"1"}"#, "auth:totp:enrol -",
+                #"auth:totp:confirm {"code":"2"}"#, "auth:factor:list -", "auth:totp:remove -",
                 #"auth:stepup {"code":"3"}"#,
             ]
         )
