@@ -293,7 +293,7 @@ import Testing
 
             try await target.psql("CREATE FUNCTION public.secret() RETURNS int LANGUAGE sql RETURN 1")
             try await target.psql("CREATE VIEW public.films AS SELECT * FROM app.film")
-            try await Self.refuse(path, "--replace", on: target, because: "public.films. Drop them yourself")
+            try await Self.refuse(path, "--replace", on: target, because: "public.films. Drop them first")
             try await target.psql("DROP VIEW public.films")
 
             // A service of this schema counts, one of another does not.
