@@ -111,7 +111,7 @@ package struct FieldRules: Hashable, Sendable {
     package let members: [FieldName: MemberField]
     /// Who changes the access lists of records, among the callers to whom a record is open for writing.
     package var accessWriters: FieldRule.Writers
-    /// Who sees the whole access lists of records, among the callers to whom a record is open; nil for those who change them.
+    /// Who sees the whole access lists of records, among the callers to whom a record is open; nil for the users who change them.
     package var accessReaders: ClassAccess.ListReaders?
 
     package init(

@@ -51,7 +51,7 @@ package final class RecordStore: Sendable {
 
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not only its owner.
-    ///   - accessListReaders: who sees the access lists of records; nil for those who may change them.
+    ///   - accessListReaders: who sees the access lists of records; nil for the users who may change them.
     ///   - defaultAccess: the list of a new public record that is saved without one, for types without a default.
     ///   - maximumAccessEntries: upper bound on the entries of an access list.
     ///   - schemaCheckInterval: how often to check for schema changes that no notification announced.

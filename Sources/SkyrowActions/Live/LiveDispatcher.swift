@@ -104,7 +104,7 @@ final class LiveDispatcher: Sendable {
 
     func unsubscribe(_ name: String, of connection: LiveRegistry.Connection) throws(SkyrowError) {
         let isKnown = state.withLock { state in
-            // The response tells the client that the subscription has ended.
+            // The response says that the subscription has ended.
             state.forgetEnd(of: name, on: connection)
             if let watcher = state.watches.watcher(name, of: connection) {
                 state.watches.remove(watcher)

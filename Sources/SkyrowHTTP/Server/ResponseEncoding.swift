@@ -5,7 +5,7 @@ import SkyrowModel
 extension HTTPResponse {
     /// Writes the head as HTTP/1.1 bytes.
     ///
-    /// - Parameter keepsAlive: Whether the connection stays open; `false` tells the client that it closes.
+    /// - Parameter keepsAlive: Whether the connection stays open; `false` announces its end to the client.
     func writeHead(into buffer: inout ByteBuffer, date: [UInt8], keepsAlive: Bool, version: HTTPVersion) {
         if status == .ok {
             buffer.writeStaticString("HTTP/1.1 200 OK\r\n")

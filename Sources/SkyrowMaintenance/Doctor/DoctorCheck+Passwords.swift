@@ -51,7 +51,7 @@ extension DoctorCheck {
                         .warning,
                         "The passwords of \(count) accounts have a format that this version of skyrow does not support, such as "
                             + "that of '\(row["example"])'.",
-                        meaning: "Nobody can log in to these accounts with a password.",
+                        meaning: "No user can log in to these accounts with a password.",
                         remedy: "Ask the users to reset them by mail, or set them with auth:reset_password."
                     )
                 }

@@ -83,7 +83,7 @@ extension DoctorCheck {
                         .warning,
                         "\(count) row\(count == 1 ? "" : "s") of \"user\" have no account, such as '\(row["example"])'.",
                         meaning:
-                            "Nobody can log in as such a user; 'skyrow user create' creates accounts with profiles.",
+                            "No login as such a user succeeds; 'skyrow user create' creates accounts with profiles.",
                         remedy: "Delete them, or create accounts without a password for them.",
                         commands: [
                             "INSERT INTO {internal}._user (id) SELECT _id FROM \"user\" WHERE _id NOT IN (SELECT id FROM _users);"

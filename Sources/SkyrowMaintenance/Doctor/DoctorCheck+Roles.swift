@@ -42,7 +42,7 @@ extension DoctorCheck {
                     return DoctorFinding(
                         .warning,
                         "The access list of \(row["place"]) names the role \(row["what"]), which does not exist.",
-                        meaning: "The entry admits nobody, and would admit the users of a new role with that name.",
+                        meaning: "The entry admits no caller, and would admit the users of a new role with that name.",
                         remedy: "Remove it from the list, with role:save or schema:access:set."
                     )
                 }

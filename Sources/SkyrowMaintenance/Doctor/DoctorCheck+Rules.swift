@@ -195,7 +195,7 @@ extension DoctorCheck {
             return DoctorFinding(
                 .error,
                 "\(rule) names '\(subject)', which is not a valid subject.",
-                meaning: "An invalid rule allows nobody, including its other subjects.",
+                meaning: "An invalid rule allows no caller, including its other subjects.",
                 remedy: "Correct it, or set the rule with schema:access:set, which refuses invalid rules.",
                 commands: commands
             )
@@ -204,7 +204,7 @@ extension DoctorCheck {
         return DoctorFinding(
             .warning,
             "\(rule) names '\(subject)', which does not exist.",
-            meaning: "The entry allows nobody until it exists.\(note)",
+            meaning: "The entry allows no caller until it exists.\(note)",
             remedy: "Change the name, or remove it.",
             commands: commands
         )

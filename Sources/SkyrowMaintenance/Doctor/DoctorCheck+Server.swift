@@ -44,7 +44,7 @@ extension DoctorCheck {
                         DoctorFinding(
                             .error,
                             "The server is a standby.",
-                            meaning: "Records cannot be saved, and nobody can log in.",
+                            meaning: "Records cannot be saved, and no user can log in.",
                             remedy:
                                 "Set the address of the primary; target_session_attrs=read-write finds it."
                         )

@@ -61,7 +61,7 @@ extension RecordRule {
         .access: RecordRuleText(
             severity: .warning,
             fault: "have an access list with an invalid subject or level",
-            meaning: "The entry admits nobody, perhaps by mistake.",
+            meaning: "The entry admits no caller, perhaps by mistake.",
             remedy:
                 "Write lists such as {\"role:editor\": \"read\", \"user:<id>\": \"write\"}, or NULL for the default.",
             command: "SELECT _id, _access FROM {type} WHERE _id = {example};"
@@ -80,7 +80,7 @@ extension RecordRule {
             severity: .warning,
             fault: "have an access list that names a relation that is not registered for the type",
             meaning: """
-                Those entries admit nobody. They were written while a trigger was missing or disabled, or before version 28 of \
+                Those entries admit no caller. They were written while a trigger was missing or disabled, or before version 28 of \
                 the tables, or the table was renamed in psql.
                 """,
             remedy: "Write one of the lists again, which registers the relation for the type.",
@@ -89,7 +89,7 @@ extension RecordRule {
         .goneRole: RecordRuleText(
             severity: .warning,
             fault: "have an access list that names a role that does not exist",
-            meaning: "The entry admits nobody, and would admit the users of a new role with that name.",
+            meaning: "The entry admits no caller, and would admit the users of a new role with that name.",
             remedy: "Remove it from the list.",
             command: "SELECT _id, _access FROM {type} WHERE _id = {example};"
         ),

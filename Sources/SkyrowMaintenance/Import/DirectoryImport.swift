@@ -160,7 +160,7 @@ package struct DirectoryImport: Sendable {
 extension ExportManifest.Entry {
     /// The record type with its new fields, as it was exported. Existing fields stay as they are.
     fileprivate func recordType(of newFields: [FieldName: FieldType]) -> RecordType {
-        // Profiles are deleted only with their accounts, whatever references psql made.
+        // Profiles are deleted only with their accounts, regardless of the references that psql made.
         let mayCascade = TypeRules.builtIn(type).origin != .accounts
         return RecordType(
             name: type,

@@ -52,7 +52,7 @@ package enum RecordTablePart: Hashable, Sendable, CaseIterable {
         case .relationEntries: "access lists that psql writes do not admit friends and followers"
         case .idFits: "rows that no client can address may be written"
         case .databaseFits: "rows may be written in databases of no user"
-        case .accessFits: "access lists may be written that admit nobody"
+        case .accessFits: "access lists may be written that admit no caller"
         }
     }
 

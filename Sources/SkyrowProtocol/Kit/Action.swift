@@ -23,7 +23,7 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
     package let result: Codec<Result>
     /// Writes a result in the envelope of Skygear v1, with the members beside it.
     private let writeV1Result: @Sendable (Result, JSONWriter) -> Void
-    /// Whether a call with these parameters takes step-up, whatever `description.stepUp` is.
+    /// Whether a call with these parameters takes step-up, besides `description.stepUp`.
     package let takesStepUp: @Sendable (Parameters) -> Bool
 
     package var name: ActionName { description.name }

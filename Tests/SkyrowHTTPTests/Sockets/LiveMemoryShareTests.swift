@@ -4,7 +4,7 @@ import Testing
 
 @testable import SkyrowHTTP
 
-/// What connections hold and promise, whatever they do while some of them are chosen to fall behind.
+/// The bytes that connections hold and promise, in every order of changes while some of them are chosen to fall behind.
 @Suite struct LiveMemoryShareTests {
     private enum Step: Hashable {
         /// The shares are looked at by a thread that is over the limit.

@@ -14,7 +14,7 @@ package final class ObservabilitySettings: SettingGroup {
         .text("access"),
         mustBe: "'key', 'open', 'off', or an address with a port such as 127.0.0.1:9464",
         """
-        Who may read `/metrics`: holders of a `key`, everyone (`open`) or nobody (`off`); or a separate address such as \
+        Who may read `/metrics`: holders of a `key`, everyone (`open`) or no client (`off`); or a separate address such as \
         127.0.0.1:9464, where requests from this machine need no key.
         """,
         parse: MetricsAccess.init(text:)

@@ -45,7 +45,7 @@ package final class RecordSettings: SettingGroup {
         .choice("readers", of: ["writers"] + ClassAccess.ListReaders.allCases.map(\.rawValue)),
         mustBe: "writers, owner, update or read",
         """
-        Who can read the whole `_access` list of a readable record: those who may change the list (`writers`), only its `owner`, \
+        Who can read the whole `_access` list of a readable record: the users who may change the list (`writers`), only its `owner`, \
         all who may `update` it, or all (`read`). Others see only the entries for everyone and for all users.
         """
     ) { text in
