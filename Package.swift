@@ -114,8 +114,7 @@ let package = Package(
         .target(
             name: "SkyrowHTTP",
             dependencies: [
-                "SkyrowActions", "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowQuery",
-                "SkyrowSystem", "SkyrowProtocol",
+                "SkyrowActions", "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowSystem", "SkyrowProtocol",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
@@ -218,7 +217,7 @@ let package = Package(
             name: "SkyrowHTTPTests",
             dependencies: [
                 "SkyrowActions", "SkyrowConcurrency", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowProtocol", "SkyrowTestSupport",
+                "SkyrowProtocol", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
@@ -242,8 +241,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowMaintenanceTests",
             dependencies: [
-                "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore", "SkyrowSystem",
-                "SkyrowTestSupport",
+                "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowProtocol", "SkyrowQuery", "SkyrowStore",
+                "SkyrowSystem", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),

@@ -58,14 +58,24 @@ public struct Field: Hashable, Sendable {
         function.map { .function($0, keyPath) } ?? .keyPath(keyPath)
     }
 
+    /// The condition of an operator: `Field("tags").compared(by: .containsAny, to: ["red", "blue"])`.
+    ///
+    /// - Parameter value: a value, or the values of a list as an array.
+    public func compared(by comparison: ComparisonOperator, to value: RecordValue) -> RecordPredicate {
+        if comparison.row.takesList, case .array(let values) = value {
+            return .comparison(comparison, operand, .list(values))
+        }
+        return .comparison(comparison, operand, .value(value))
+    }
+
     /// SQL's `LIKE` with `%` and `_`, case-sensitive.
     public func like(_ pattern: String) -> RecordPredicate {
-        compare(.like, .string(pattern))
+        compared(by: .like, to: .string(pattern))
     }
 
     /// SQL's `ILIKE`: `LIKE` without regard to upper and lower case.
     public func ilike(_ pattern: String) -> RecordPredicate {
-        compare(.ilike, .string(pattern))
+        compared(by: .ilike, to: .string(pattern))
     }
 
     /// Whether the text contains words: `Field("title").hasWords("star -trek wars*")`.
@@ -81,12 +91,12 @@ public struct Field: Hashable, Sendable {
 
     /// Whether the value is one of these; an empty list matches nothing.
     public func isIn(_ values: [RecordValue]) -> RecordPredicate {
-        .comparison(.in, operand, .list(values))
+        compared(by: .in, to: .array(values))
     }
 
     /// Whether the value is none of these; an empty list also matches records without a value.
     public func isNotIn(_ values: [RecordValue]) -> RecordPredicate {
-        .comparison(.nin, operand, .list(values))
+        compared(by: .nin, to: .array(values))
     }
 
     /// Whether the value is between these two, both included.
@@ -96,12 +106,12 @@ public struct Field: Hashable, Sendable {
 
     /// Whether a text begins with this one; an index on the field supports it.
     public func hasPrefix(_ text: String) -> RecordPredicate {
-        compare(.startsWith, .string(text))
+        compared(by: .startsWith, to: .string(text))
     }
 
     /// Whether a text ends with this one.
     public func hasSuffix(_ text: String) -> RecordPredicate {
-        compare(.endsWith, .string(text))
+        compared(by: .endsWith, to: .string(text))
     }
 
     /// Whether this text is part of a string field, or this string an element of an array.
@@ -111,7 +121,7 @@ public struct Field: Hashable, Sendable {
 
     /// Whether this value is an element of an array, this string part of a string field, or this location in a geometry.
     public func contains(_ value: RecordValue) -> RecordPredicate {
-        compare(.contains, value)
+        compared(by: .contains, to: value)
     }
 
     /// Whether a geometry contains this location, its edges included.
@@ -173,17 +183,17 @@ public struct Field: Hashable, Sendable {
 
     /// Whether all of these are elements of an array.
     public func containsAll(_ values: [RecordValue]) -> RecordPredicate {
-        .comparison(.containsAll, operand, .list(values))
+        compared(by: .containsAll, to: .array(values))
     }
 
     /// Whether at least one of these is an element of an array.
     public func containsAny(_ values: [RecordValue]) -> RecordPredicate {
-        .comparison(.containsAny, operand, .list(values))
+        compared(by: .containsAny, to: .array(values))
     }
 
     /// Whether every element of an array is one of these.
     public func isContained(in values: [RecordValue]) -> RecordPredicate {
-        .comparison(.containedBy, operand, .list(values))
+        compared(by: .containedBy, to: .array(values))
     }
 
     /// The element itself, in the predicate of ``any(_:)`` or ``all(_:)``.
@@ -225,22 +235,18 @@ public struct Field: Hashable, Sendable {
     }
 
     /// Whether the field has no value.
-    public var isNull: RecordPredicate { compare(.eq, .null) }
+    public var isNull: RecordPredicate { compared(by: .eq, to: .null) }
 
     /// Whether the field has a value.
-    public var isNotNull: RecordPredicate { compare(.neq, .null) }
+    public var isNotNull: RecordPredicate { compared(by: .neq, to: .null) }
 
-    private func compare(_ comparison: ComparisonOperator, _ value: RecordValue) -> RecordPredicate {
-        .comparison(comparison, operand, .value(value))
-    }
-
-    public static func == (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.eq, value) }
+    public static func == (field: Field, value: RecordValue) -> RecordPredicate { field.compared(by: .eq, to: value) }
     /// As in SQL, a record without a value in the field does not match.
-    public static func != (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.neq, value) }
-    public static func < (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.lt, value) }
-    public static func <= (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.lte, value) }
-    public static func > (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.gt, value) }
-    public static func >= (field: Field, value: RecordValue) -> RecordPredicate { field.compare(.gte, value) }
+    public static func != (field: Field, value: RecordValue) -> RecordPredicate { field.compared(by: .neq, to: value) }
+    public static func < (field: Field, value: RecordValue) -> RecordPredicate { field.compared(by: .lt, to: value) }
+    public static func <= (field: Field, value: RecordValue) -> RecordPredicate { field.compared(by: .lte, to: value) }
+    public static func > (field: Field, value: RecordValue) -> RecordPredicate { field.compared(by: .gt, to: value) }
+    public static func >= (field: Field, value: RecordValue) -> RecordPredicate { field.compared(by: .gte, to: value) }
 }
 
 extension RecordPredicate {

@@ -26,7 +26,7 @@ public enum ElementType: Hashable, Sendable {
         case .number: self = .number
         case .boolean: self = .boolean
         case .reference(let target): self = .reference(target)
-        case .datetime, .json, .sequence, .bytes, .location, .geometry, .array, .relation, .unknown: return nil
+        default: return nil
         }
     }
 

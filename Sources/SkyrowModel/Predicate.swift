@@ -63,37 +63,6 @@ public enum JSONValueType: String, Hashable, Sendable, CaseIterable {
 package typealias KeyPath = FieldPath
 package typealias Predicate = RecordPredicate
 
-/// The operators that compare two operands: the nine of Skygear v1, and those that similar services have in addition.
-public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
-    case eq, neq, gt, gte, lt, lte, like, ilike
-    case startsWith = "starts_with"
-    case endsWith = "ends_with"
-    case `in`, nin
-    case contains
-    case containsAll = "contains_all"
-    case containsAny = "contains_any"
-    case containedBy = "contained_by"
-    case exists
-
-    /// Whether the right side is a pattern, which is matched against the whole text of a field.
-    package var takesPattern: Bool {
-        switch self {
-        case .like, .ilike: true
-        case .eq, .neq, .gt, .gte, .lt, .lte, .startsWith, .endsWith, .in, .nin, .contains, .containsAll, .containsAny,
-            .containedBy, .exists:
-            false
-        }
-    }
-
-    /// Whether the right side is a list of values.
-    package var takesList: Bool {
-        switch self {
-        case .in, .nin, .containsAll, .containsAny, .containedBy: true
-        case .eq, .neq, .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .contains, .exists: false
-        }
-    }
-}
-
 /// A function whose result is compared in place of a field's value (`["func", …]`).
 public enum FieldFunction: Hashable, Sendable {
     /// The text in lower case, as `ilike` compares it.

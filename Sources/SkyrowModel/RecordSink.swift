@@ -28,38 +28,6 @@ package struct BorrowedKey {
     package var name: String { String(decoding: encoded.dropFirst().dropLast(2), as: UTF8.self) }
 }
 
-/// A member's value, borrowed from the memory of a database result for the duration of one call.
-package enum BorrowedValue {
-    case null
-    case boolean(Bool)
-    case integer(Int64)
-    case number(Double)
-    /// UTF-8 text.
-    case string(UnsafeRawBufferPointer)
-    /// Becomes `{"$type":"date","$date":"…"}`.
-    case datetime(Timestamp)
-    /// A timestamp of a reserved column, which is a bare string on the wire.
-    case plainDatetime(Timestamp)
-    /// Valid JSON text to copy through.
-    case json(UnsafeRawBufferPointer)
-    /// `"type/id"` as a plain string, as in `_id`; type and id are UTF-8.
-    case recordID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
-    /// Becomes `{"$type":"ref","$id":"type/id"}`.
-    case reference(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
-    /// Becomes `{"$type":"bytes","$base64":"…"}`.
-    case bytes(UnsafeRawBufferPointer)
-    /// Becomes `{"$type":"geo","$lng":114.15,"$lat":22.28}`.
-    case location(Location)
-    /// A geometry in EWKB; becomes `{"$type":"geojson","$val":{…}}`.
-    case geometry(UnsafeRawBufferPointer)
-    /// The elements of an array, `null` where they are NULL.
-    case array(UnsafeBufferPointer<BorrowedValue>)
-    /// Becomes `{"$type":"relation","$record_type":"user"}`.
-    case relation(type: UnsafeRawBufferPointer)
-    /// A column of an unsupported SQL type, by the type's name: `{"$type":"unknown","$underlying_type":"money"}`.
-    case unknown(UnsafeRawBufferPointer)
-}
-
 /// Receives the members of one record in the order of the wire form, directly from a database row.
 ///
 /// It decouples the store from the JSON writer. Calls come in the order `beginRecord`, any number of `member`, optionally

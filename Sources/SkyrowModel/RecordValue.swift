@@ -1,3 +1,79 @@
+// What a value type is: its field type, its value, and the value as it is borrowed from a row. A new type is added to each.
+
+/// The type of a field, which determines the type of its column.
+public enum FieldType: Hashable, Sendable {
+    /// `text`
+    case string
+    /// `bigint`
+    case integer
+    /// `double precision`
+    case number
+    /// `boolean`
+    case boolean
+    /// `timestamptz`
+    case datetime
+    /// `jsonb`
+    case json
+    /// `text` with a foreign key to the type's table
+    case reference(RecordTypeName)
+    /// `bigint` that takes its default from a sequence
+    case sequence
+    /// `bytea`
+    case bytes
+    /// `geography(Point,4326)` of PostGIS
+    case location
+    /// `geometry(Geometry,4326)` of PostGIS
+    case geometry
+    /// A one-dimensional PostgreSQL array, such as `text[]`
+    case array(ElementType)
+    /// Any number of records of a type, as the rows of a separate table.
+    case relation(RecordTypeName)
+    /// A column created in psql whose SQL type has no field type; read as text, never written.
+    case unknown(String)
+
+    /// The types whose name has no parameter.
+    private static let named: [(name: String, type: FieldType)] = [
+        ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean),
+        ("datetime", .datetime), ("json", .json), ("sequence", .sequence), ("bytes", .bytes), ("location", .location),
+        ("geometry", .geometry),
+    ]
+
+    /// The name in `schema:*` actions: `string`, `ref(category)`, `array(integer)`, …
+    public var name: String {
+        switch self {
+        case .reference(let type): "ref(\(type))"
+        case .array(let element): "array(\(element.fieldType.name))"
+        case .relation(let type): "relation(\(type))"
+        default: Self.named.first { $0.type == self }?.name ?? "unknown"
+        }
+    }
+
+    /// Parses a name of a `schema:*` action; throws `108 InvalidArgument` for any other.
+    public init(name: String) throws(SkyrowError) {
+        if let type = Self.named.first(where: { $0.name == name })?.type {
+            self = type
+        } else if name.hasPrefix("ref("), name.hasSuffix(")") {
+            self = .reference(try RecordTypeName(String(name.dropFirst(4).dropLast())))
+        } else if name.hasPrefix("relation("), name.hasSuffix(")") {
+            self = .relation(try RecordTypeName(String(name.dropFirst(9).dropLast())))
+        } else if name.hasPrefix("array("), name.hasSuffix(")"),
+            let element = ElementType(try FieldType(name: String(name.dropFirst(6).dropLast())))
+        {
+            self = .array(element)
+        } else {
+            throw .invalidArgument("The field type does not exist.", "type")
+        }
+    }
+
+    /// The type of the records that the field refers to; nil for a field without references.
+    package var target: RecordTypeName? {
+        switch self {
+        case .reference(let target), .array(.reference(let target)), .relation(let target): target
+        default: nil
+        }
+    }
+}
+
 /// The value of one field, as clients send it and rules check it.
 public enum RecordValue: Hashable, Sendable {
     case null
@@ -56,58 +132,81 @@ extension RecordValue {
     }
 }
 
-/// A valid JSON text in UTF-8 (RFC 8259); it is validated only once, when it is read.
-public struct JSONText: Hashable, Sendable {
-    public let utf8: [UInt8]
-    /// The references by temporary ids inside it, in the order of the text.
-    package let temporaryReferences: [TemporaryReference]
+/// A member's value, borrowed from the memory of a database result for the duration of one call.
+package enum BorrowedValue {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case number(Double)
+    /// UTF-8 text.
+    case string(UnsafeRawBufferPointer)
+    /// Becomes `{"$type":"date","$date":"…"}`.
+    case datetime(Timestamp)
+    /// A timestamp of a reserved column, which is a bare string on the wire.
+    case plainDatetime(Timestamp)
+    /// Valid JSON text to copy through.
+    case json(UnsafeRawBufferPointer)
+    /// `"type/id"` as a plain string, as in `_id`; type and id are UTF-8.
+    case recordID(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
+    /// Becomes `{"$type":"ref","$id":"type/id"}`.
+    case reference(type: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer)
+    /// Becomes `{"$type":"bytes","$base64":"…"}`.
+    case bytes(UnsafeRawBufferPointer)
+    /// Becomes `{"$type":"geo","$lng":114.15,"$lat":22.28}`.
+    case location(Location)
+    /// A geometry in EWKB; becomes `{"$type":"geojson","$val":{…}}`.
+    case geometry(UnsafeRawBufferPointer)
+    /// The elements of an array, `null` where they are NULL.
+    case array(UnsafeBufferPointer<BorrowedValue>)
+    /// Becomes `{"$type":"relation","$record_type":"user"}`.
+    case relation(type: UnsafeRawBufferPointer)
+    /// A column of an unsupported SQL type, by the type's name: `{"$type":"unknown","$underlying_type":"money"}`.
+    case unknown(UnsafeRawBufferPointer)
+}
 
-    /// A reference to `"post/$1"` inside a JSON text.
-    package struct TemporaryReference: Hashable, Sendable {
-        /// The position of the id in the text, without its quotes.
-        package var range: Range<Int>
-        package var target: RecordID
-        /// Whether the text there is `post/$1` instead of the `$1` of the newer form.
-        package var hasType: Bool
-
-        package init(range: Range<Int>, target: RecordID, hasType: Bool) {
-            self.range = range
-            self.target = target
-            self.hasType = hasType
+extension RecordValue {
+    /// Lends the value to `body`; does nothing for `null`, and for a sequence, which requests a number and has no value.
+    package func withBorrowed(_ body: (BorrowedValue) -> Void) {
+        switch self {
+        case .null, .sequence: break
+        case .string(let text): text.withBytes { body(.string($0)) }
+        case .integer(let value): body(.integer(value))
+        case .number(let value): body(.number(value))
+        case .boolean(let value): body(.boolean(value))
+        case .datetime(let value): body(.datetime(value))
+        case .json(let text): text.utf8.withUnsafeBytes { body(.json($0)) }
+        case .reference(let id): id.withBytes { body(.reference(type: $0, id: $1)) }
+        case .bytes(let bytes): bytes.withUnsafeBytes { body(.bytes($0)) }
+        case .location(let location): body(.location(location))
+        case .geometry(let geometry): geometry.ewkb.withUnsafeBytes { body(.geometry($0)) }
+        case .array(let elements): elements.withBorrowed { body(.array($0)) }
+        case .relation(let type): type.rawValue.withBytes { body(.relation(type: $0)) }
         }
     }
 
-    /// Wraps text that a parser has already accepted.
-    package init(validated utf8: [UInt8], temporaryReferences: [TemporaryReference] = []) {
-        self.utf8 = utf8
-        self.temporaryReferences = temporaryReferences
-    }
-
-    /// Returns the text with the ids that the temporary ones stand for; rethrows what `resolve` throws.
-    ///
-    /// - Parameter resolve: returns the id for a temporary one; it needs no escapes in JSON.
-    package func resolved(
-        _ resolve: (RecordID) throws(SkyrowError) -> RecordID
-    ) throws(SkyrowError) -> JSONText {
-        guard !temporaryReferences.isEmpty else { return self }
-        var text: [UInt8] = []
-        text.reserveCapacity(utf8.count + 40 * temporaryReferences.count)
-        var position = 0
-        for reference in temporaryReferences {
-            let id = try resolve(reference.target)
-            text += utf8[position..<reference.range.lowerBound]
-            text += (reference.hasType ? id.description : id.id).utf8
-            position = reference.range.upperBound
+    /// Copies a borrowed value; nil for one that a field cannot hold.
+    package init?(_ value: BorrowedValue) {
+        switch value {
+        case .null: self = .null
+        case .boolean(let flag): self = .boolean(flag)
+        case .integer(let number): self = .integer(number)
+        case .number(let number): self = .number(number)
+        case .string(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
+        case .datetime(let instant), .plainDatetime(let instant): self = .datetime(instant)
+        case .json(let text): self = .json(JSONText(validated: Array(text)))
+        case .reference(let type, let id), .recordID(let type, let id):
+            guard let target = RecordID(type: type, id: id) else { return nil }
+            self = .reference(target)
+        case .bytes(let bytes): self = .bytes(Array(bytes))
+        case .location(let location): self = .location(location)
+        case .geometry(let ewkb):
+            guard let geometry = Geometry(ewkb: ewkb) else { return nil }
+            self = .geometry(geometry)
+        case .array(let elements): self = .array(elements.map { RecordValue($0) ?? .null })
+        case .relation(let type):
+            guard let type = try? RecordTypeName(String(decoding: type, as: UTF8.self)) else { return nil }
+            self = .relation(type)
+        case .unknown: return nil
         }
-        text += utf8[position...]
-        return JSONText(validated: text)
-    }
-
-    public static func == (a: JSONText, b: JSONText) -> Bool {
-        a.utf8 == b.utf8
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(utf8)
     }
 }

@@ -30,6 +30,8 @@ import Testing
         )
         row(Field("a").all(Field.element == "x"), .elements(FieldPath(unchecked: "a"), .all, Field("$") == "x"))
         row(Field("a").containsAll([1]), .comparison(.containsAll, path("a"), .list([.integer(1)])))
+        row(Field("a").compared(by: .containsAny, to: [1]), .comparison(.containsAny, path("a"), .list([.integer(1)])))
+        row(Field("a").compared(by: .endsWith, to: "x"), .comparison(.endsWith, path("a"), .value(.string("x"))))
         row(Field("a").containsAny([1]), .comparison(.containsAny, path("a"), .list([.integer(1)])))
         row(Field("a").isContained(in: [1]), .comparison(.containedBy, path("a"), .list([.integer(1)])))
         row(Field("a").isNotIn(["b"]), .comparison(.nin, path("a"), .list([.string("b")])))

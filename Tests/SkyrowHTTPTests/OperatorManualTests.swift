@@ -1,7 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowProtocol
-import SkyrowQuery
 import Testing
 
 @testable import SkyrowHTTP
@@ -81,7 +80,7 @@ import Testing
                 case .polygon: [path, "[\(location),\(location),\(location)]", "1", "1"]
                 }
             for count in 0...4 {
-                let fits = count >= row.arity.least && count <= row.arity.most ?? .max
+                let fits = row.arity.contains(count)
                 #expect(try isRead(row.name, Array(operands.prefix(count))) == fits, "\(row.name) with \(count)")
             }
         }

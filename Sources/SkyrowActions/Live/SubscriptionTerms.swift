@@ -94,9 +94,8 @@ struct SubscriptionTerms: Equatable, Sendable {
             // Every array contains the empty list.
             guard relation == .holdsAny || !values.isEmpty else { return nil }
             return Self(place, values, of: column)
-        case .not, .none, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .match, .regex, .suffix,
-            .substring, .holdsText, .json, .place, .covers, .isFound, .isNotFound, .isMember, .isRelated, .any, .all,
-            .hasEach:
+        case .not, .none, .isMissing, .isPresent, .constant, .comparison, .columns, .text, .match, .regex, .holdsText,
+            .json, .place, .covers, .isFound, .isNotFound, .isMember, .isRelated, .any, .all, .hasEach:
             return nil
         }
     }
@@ -130,9 +129,7 @@ extension ResolvedColumn {
         case (.metadata(.access), _), (.metadata(.database), _): return nil
         case (.metadata(let field), _): return .metadata(field)
         case (.field(let name, _), .reference): return .reference(name)
-        case (.field(let name, _), .string), (.field(let name, _), .integer), (.field(let name, _), .number),
-            (.field(let name, _), .boolean), (.field(let name, _), .datetime), (.field(let name, _), .bytes):
-            return .field(name)
+        case (.field(let name, _), let kind) where kind.isSortable: return .field(name)
         default: return nil
         }
     }

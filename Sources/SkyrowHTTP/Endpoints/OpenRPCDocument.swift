@@ -1,7 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowProtocol
-import SkyrowQuery
 
 /// The result of `rpc.discover`: every action in OpenRPC 1.3 (https://spec.open-rpc.org), generated from the catalog.
 enum OpenRPCDocument {

@@ -1,6 +1,5 @@
 internal import SkyrowModel
 import SkyrowProtocol
-internal import SkyrowQuery
 
 extension OperatorTable {
     /// The shape of a predicate: one alternative for all operators with the same operands.

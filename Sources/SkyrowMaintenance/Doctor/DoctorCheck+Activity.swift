@@ -6,28 +6,26 @@ extension DoctorCheck {
     package static let transactions = DoctorCheck(
         "transactions",
         "Old transactions",
-        queries: { scope in
-            [
-                """
-                SELECT CASE WHEN state LIKE 'idle in transaction%' THEN 'idle' ELSE 'long' END AS kind, pid::text AS id,
-                    coalesce(nullif(application_name, ''), 'a session') || ' of ' || coalesce(usename, '?') AS who,
-                    extract(epoch FROM clock_timestamp()
-                        - CASE WHEN state LIKE 'idle in transaction%' THEN state_change ELSE xact_start END)::bigint AS seconds
-                FROM pg_catalog.pg_stat_activity
-                WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-                    AND datname = current_database()
-                UNION ALL
-                SELECT 'prepared', quote_literal(gid), owner::text,
-                    extract(epoch FROM clock_timestamp() - prepared)::bigint
-                FROM pg_catalog.pg_prepared_xacts WHERE database = current_database()
-                UNION ALL
-                SELECT 'slot', quote_literal(slot_name), coalesce(plugin, 'physical'), 0
-                FROM pg_catalog.pg_replication_slots WHERE NOT active AND NOT temporary
-                ORDER BY 4 DESC
-                """
-            ]
+        .query { scope in
+            """
+            SELECT CASE WHEN state LIKE 'idle in transaction%' THEN 'idle' ELSE 'long' END AS kind, pid::text AS id,
+                coalesce(nullif(application_name, ''), 'a session') || ' of ' || coalesce(usename, '?') AS who,
+                extract(epoch FROM clock_timestamp()
+                    - CASE WHEN state LIKE 'idle in transaction%' THEN state_change ELSE xact_start END)::bigint AS seconds
+            FROM pg_catalog.pg_stat_activity
+            WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+                AND datname = current_database()
+            UNION ALL
+            SELECT 'prepared', quote_literal(gid), owner::text,
+                extract(epoch FROM clock_timestamp() - prepared)::bigint
+            FROM pg_catalog.pg_prepared_xacts WHERE database = current_database()
+            UNION ALL
+            SELECT 'slot', quote_literal(slot_name), coalesce(plugin, 'physical'), 0
+            FROM pg_catalog.pg_replication_slots WHERE NOT active AND NOT temporary
+            ORDER BY 4 DESC
+            """
         },
-        judge: { rows, limits in rows.compactMap { judgeTransaction($0, limits) } }
+        finding: { judgeTransaction($0, $1) }
     )
 
     private static func judgeTransaction(_ row: DoctorRow, _ limits: DoctorLimits) -> DoctorFinding? {
@@ -78,36 +76,32 @@ extension DoctorCheck {
     package static let locks = DoctorCheck(
         "locks",
         "Waiting for locks",
-        queries: { _ in
-            [
-                """
-                SELECT waiting.pid::text AS waiting, waiting.relation::regclass::text AS relation,
-                    extract(epoch FROM clock_timestamp() - waiting.waitstart)::bigint AS seconds,
-                    array_to_string(pg_blocking_pids(waiting.pid), ', ') AS blocking
-                FROM pg_catalog.pg_locks AS waiting
-                WHERE NOT waiting.granted AND waiting.waitstart IS NOT NULL AND waiting.database = (
-                    SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()
-                )
-                ORDER BY 3 DESC LIMIT 20
-                """
-            ]
+        .query { _ in
+            """
+            SELECT waiting.pid::text AS waiting, waiting.relation::regclass::text AS relation,
+                extract(epoch FROM clock_timestamp() - waiting.waitstart)::bigint AS seconds,
+                array_to_string(pg_blocking_pids(waiting.pid), ', ') AS blocking
+            FROM pg_catalog.pg_locks AS waiting
+            WHERE NOT waiting.granted AND waiting.waitstart IS NOT NULL AND waiting.database = (
+                SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()
+            )
+            ORDER BY 3 DESC LIMIT 20
+            """
         },
-        judge: { rows, limits in
-            rows.compactMap { row in
-                guard row.integer("seconds") > limits.lockWait else { return nil }
-                let place = row["relation"].isEmpty ? "" : " on \(row["relation"])"
-                return DoctorFinding(
-                    .warning,
-                    "Process \(row["waiting"]) has been waiting for a lock\(place) for \(row["seconds"]) s, held by "
-                        + "\(row["blocking"]).",
-                    meaning: "Requests that need the same rows or table also wait.",
-                    remedy: "Check what holds the lock, and terminate it if it is not needed.",
-                    commands: [
-                        "SELECT pid, state, query FROM pg_stat_activity WHERE pid IN (\(row["blocking"]));",
-                        "SELECT pg_terminate_backend(pid) FROM unnest(ARRAY[\(row["blocking"])]) AS pid;",
-                    ]
-                )
-            }
+        finding: { row, limits in
+            guard row.integer("seconds") > limits.lockWait else { return nil }
+            let place = row["relation"].isEmpty ? "" : " on \(row["relation"])"
+            return DoctorFinding(
+                .warning,
+                "Process \(row["waiting"]) has been waiting for a lock\(place) for \(row["seconds"]) s, held by "
+                    + "\(row["blocking"]).",
+                meaning: "Requests that need the same rows or table also wait.",
+                remedy: "Check what holds the lock, and terminate it if it is not needed.",
+                commands: [
+                    "SELECT pid, state, query FROM pg_stat_activity WHERE pid IN (\(row["blocking"]));",
+                    "SELECT pg_terminate_backend(pid) FROM unnest(ARRAY[\(row["blocking"])]) AS pid;",
+                ]
+            )
         }
     )
 }

@@ -23,7 +23,7 @@ extension DoctorCheck {
         "changes",
         "Source of changes for live queries",
         needsTables: true,
-        queries: { scope in
+        .queries { scope in
             let schema = scope.schema
             return [
                 """
@@ -83,7 +83,7 @@ extension DoctorCheck {
                 """,
             ]
         },
-        judge: { rows, _ in rows.compactMap(judgeChanges) }
+        finding: { row, _ in judgeChanges(row) }
     )
 
     private static func judgeChanges(_ row: DoctorRow) -> DoctorFinding? {

@@ -11,31 +11,29 @@ extension DoctorCheck {
         "keys",
         "Keys with scopes",
         needsTables: true,
-        queries: { scope in
-            [
-                """
-                SELECT 'scope' AS kind, key.id, quote_literal(key.name) AS name, scope AS text, NULL::bigint AS count
-                FROM \(scope.schema.internal)._key AS key CROSS JOIN unnest(key.scopes) AS scope
-                WHERE key.revoked_at IS NULL
-                UNION ALL
-                SELECT 'network', key.id, quote_literal(key.name), network::text, NULL
-                FROM \(scope.schema.internal)._key AS key CROSS JOIN unnest(key.networks) AS network
-                WHERE key.revoked_at IS NULL
-                UNION ALL
-                SELECT 'refused', key.id, quote_literal(key.name), NULL, count(*)
-                FROM \(scope.schema.internal)._key AS key JOIN \(scope.schema.internal)._audit AS event ON event.key_id = key.id
-                WHERE event.event = 'key' AND event.at > now() - interval '7 days'
-                GROUP BY key.id, key.name
-                UNION ALL
-                SELECT 'endless', key.id, quote_literal(key.name), NULL, NULL
-                FROM \(scope.schema.internal)._key AS key
-                WHERE key.kind = 'server' AND key.revoked_at IS NULL AND key.expires_at IS NULL
-                    AND key.networks = '{}'
-                ORDER BY 2, 1, 4
-                """
-            ]
+        .query { scope in
+            """
+            SELECT 'scope' AS kind, key.id, quote_literal(key.name) AS name, scope AS text, NULL::bigint AS count
+            FROM \(scope.schema.internal)._key AS key CROSS JOIN unnest(key.scopes) AS scope
+            WHERE key.revoked_at IS NULL
+            UNION ALL
+            SELECT 'network', key.id, quote_literal(key.name), network::text, NULL
+            FROM \(scope.schema.internal)._key AS key CROSS JOIN unnest(key.networks) AS network
+            WHERE key.revoked_at IS NULL
+            UNION ALL
+            SELECT 'refused', key.id, quote_literal(key.name), NULL, count(*)
+            FROM \(scope.schema.internal)._key AS key JOIN \(scope.schema.internal)._audit AS event ON event.key_id = key.id
+            WHERE event.event = 'key' AND event.at > now() - interval '7 days'
+            GROUP BY key.id, key.name
+            UNION ALL
+            SELECT 'endless', key.id, quote_literal(key.name), NULL, NULL
+            FROM \(scope.schema.internal)._key AS key
+            WHERE key.kind = 'server' AND key.revoked_at IS NULL AND key.expires_at IS NULL
+                AND key.networks = '{}'
+            ORDER BY 2, 1, 4
+            """
         },
-        judge: { rows, _ in rows.compactMap { finding($0) } }
+        finding: { row, _ in finding(row) }
     )
 
     private static func finding(_ row: DoctorRow) -> DoctorFinding? {

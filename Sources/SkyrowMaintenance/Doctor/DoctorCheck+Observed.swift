@@ -18,41 +18,38 @@ extension DoctorCheck {
         "migrations",
         "The reserved tables",
         .observation { $0.migrations },
-        judge: { rows, _ in
-            rows.map { row in
-                switch row["step"] {
-                case "install":
-                    DoctorFinding(
-                        .error,
-                        "This schema has no Skyrow tables.",
-                        meaning:
-                            "No service has run on it yet, or --schema names a different schema from the service's.",
-                        remedy: "Start the service, or create the tables.",
-                        commands: ["$ skyrow migrate"]
-                    )
-                case "newer":
-                    DoctorFinding(
-                        .error,
-                        row["summary"],
-                        meaning: "This version of skyrow does not start on it.",
-                        remedy: "Run the version of skyrow that migrated it, or a newer one."
-                    )
-                case "refused":
-                    DoctorFinding(
-                        .error,
-                        row["summary"],
-                        meaning: "This version of skyrow does not start on it.",
-                        remedy: "Do so, or set --schema to another name."
-                    )
-                default:
-                    DoctorFinding(
-                        .warning,
-                        "The database is not up to date; still to do: \(row["summary"]).",
-                        meaning: "The service migrates when it starts, or lacks the permission to.",
-                        remedy: "Migrate, as the owner of the schema or a superuser.",
-                        commands: ["$ skyrow migrate"]
-                    )
-                }
+        finding: { row, _ in
+            switch row["step"] {
+            case "install":
+                DoctorFinding(
+                    .error,
+                    "This schema has no Skyrow tables.",
+                    meaning: "No service has run on it yet, or --schema names a different schema from the service's.",
+                    remedy: "Start the service, or create the tables.",
+                    commands: ["$ skyrow migrate"]
+                )
+            case "newer":
+                DoctorFinding(
+                    .error,
+                    row["summary"],
+                    meaning: "This version of skyrow does not start on it.",
+                    remedy: "Run the version of skyrow that migrated it, or a newer one."
+                )
+            case "refused":
+                DoctorFinding(
+                    .error,
+                    row["summary"],
+                    meaning: "This version of skyrow does not start on it.",
+                    remedy: "Do so, or set --schema to another name."
+                )
+            default:
+                DoctorFinding(
+                    .warning,
+                    "The database is not up to date; still to do: \(row["summary"]).",
+                    meaning: "The service migrates when it starts, or lacks the permission to.",
+                    remedy: "Migrate, as the owner of the schema or a superuser.",
+                    commands: ["$ skyrow migrate"]
+                )
             }
         }
     )
@@ -63,18 +60,16 @@ extension DoctorCheck {
         "Schema drift",
         needsTables: true,
         .observation { try await $0.drift() },
-        judge: { rows, _ in
-            rows.map { row in
-                DoctorFinding(
-                    .warning,
-                    "\(row["place"]) \(row["sentence"]).",
-                    meaning: "Tables that Skyrow creates do not have this.",
-                    remedy: row["commands"].isEmpty
-                        ? "Check whether that is intended."
-                        : "Repair it; 'skyrow schema apply' with the output of 'skyrow schema show' repairs all drift.",
-                    commands: row["commands"].split(separator: "\n").map(String.init)
-                )
-            }
+        finding: { row, _ in
+            DoctorFinding(
+                .warning,
+                "\(row["place"]) \(row["sentence"]).",
+                meaning: "Tables that Skyrow creates do not have this.",
+                remedy: row["commands"].isEmpty
+                    ? "Check whether that is intended."
+                    : "Repair it; 'skyrow schema apply' with the output of 'skyrow schema show' repairs all drift.",
+                commands: row["commands"].split(separator: "\n").map(String.init)
+            )
         }
     )
 
@@ -83,22 +78,20 @@ extension DoctorCheck {
         "clock",
         "Clocks of the service and the database",
         .observation { try await [$0.clocks()] },
-        judge: { rows, limits in
-            rows.compactMap { row in
-                // The server read its clock at some time between the two.
-                let early = Double(row.integer("before") - row.integer("database")) / 1e6
-                let late = Double(row.integer("database") - row.integer("after")) / 1e6
-                let skew = max(early, late)
-                guard skew > limits.clockSkew else { return nil }
-                let tenths = Double(Int(skew * 10)) / 10
-                return DoctorFinding(
-                    skew > limits.badClockSkew ? .error : .warning,
-                    "The database's clock is \(tenths) s \(early > late ? "behind" : "ahead of") this machine's.",
-                    meaning: "Tokens and suspensions end early or late, and timestamps of records jump.",
-                    remedy: "Synchronise the clocks of both machines, with chrony or systemd-timesyncd.",
-                    commands: ["$ timedatectl status"]
-                )
-            }
+        finding: { row, limits in
+            // The server read its clock at some time between the two.
+            let early = Double(row.integer("before") - row.integer("database")) / 1e6
+            let late = Double(row.integer("database") - row.integer("after")) / 1e6
+            let skew = max(early, late)
+            guard skew > limits.clockSkew else { return nil }
+            let tenths = Double(Int(skew * 10)) / 10
+            return DoctorFinding(
+                skew > limits.badClockSkew ? .error : .warning,
+                "The database's clock is \(tenths) s \(early > late ? "behind" : "ahead of") this machine's.",
+                meaning: "Tokens and suspensions end early or late, and timestamps of records jump.",
+                remedy: "Synchronise the clocks of both machines, with chrony or systemd-timesyncd.",
+                commands: ["$ timedatectl status"]
+            )
         }
     )
 }

@@ -9,7 +9,7 @@ extension DoctorCheck {
         "passwords",
         "Password hashes and administrator roles",
         needsTables: true,
-        queries: { scope in
+        .queries { scope in
             [
                 """
                 SELECT coalesce(
@@ -31,43 +31,41 @@ extension DoctorCheck {
                 """,
             ]
         },
-        judge: { rows, limits in
-            rows.compactMap { row in
-                if let role = row.values["role"] {
-                    return DoctorFinding(
-                        .warning,
-                        "The role \(role) grants administrator rights, and no user has it.",
-                        meaning: "A user who is added to it becomes an administrator at once.",
-                        remedy: "Assign it to a user, or delete it.",
-                        commands: [
-                            "$ skyrow role add '\(role)' --user NAME",
-                            "DELETE FROM {internal}._role WHERE name = '\(role)';",
-                        ]
-                    )
-                }
-                let (count, cost) = (row["count"], row["cost"])
-                guard !cost.isEmpty else {
-                    return DoctorFinding(
-                        .warning,
-                        "The passwords of \(count) accounts have a format that this version of skyrow does not support, such as "
-                            + "that of '\(row["example"])'.",
-                        meaning: "No user can log in to these accounts with a password.",
-                        remedy: "Ask the users to reset them by mail, or set them with auth:reset_password."
-                    )
-                }
-                guard work(cost) < limits.passwordWork else { return nil }
+        finding: { row, limits in
+            if let role = row.values["role"] {
                 return DoctorFinding(
                     .warning,
-                    "The passwords of \(count) accounts are hashed with \(cost), which is weaker than the current cost.",
-                    meaning:
-                        "The next login replaces the hash; these users have not logged in since the cost was raised.",
-                    remedy:
-                        "No action is needed; if the database may have leaked, ask these users to choose a new password.",
+                    "The role \(role) grants administrator rights, and no user has it.",
+                    meaning: "A user who is added to it becomes an administrator at once.",
+                    remedy: "Assign it to a user, or delete it.",
                     commands: [
-                        "SELECT id, last_login_at FROM {internal}._user WHERE password_hash LIKE '$scrypt$\(cost)%' ORDER BY 2 NULLS FIRST LIMIT 20;"
+                        "$ skyrow role add '\(role)' --user NAME",
+                        "DELETE FROM {internal}._role WHERE name = '\(role)';",
                     ]
                 )
             }
+            let (count, cost) = (row["count"], row["cost"])
+            guard !cost.isEmpty else {
+                return DoctorFinding(
+                    .warning,
+                    "The passwords of \(count) accounts have a format that this version of skyrow does not support, such as "
+                        + "that of '\(row["example"])'.",
+                    meaning: "No user can log in to these accounts with a password.",
+                    remedy: "Ask the users to reset them by mail, or set them with auth:reset_password."
+                )
+            }
+            guard work(cost) < limits.passwordWork else { return nil }
+            return DoctorFinding(
+                .warning,
+                "The passwords of \(count) accounts are hashed with \(cost), which is weaker than the current cost.",
+                meaning:
+                    "The next login replaces the hash; these users have not logged in since the cost was raised.",
+                remedy:
+                    "No action is needed; if the database may have leaked, ask these users to choose a new password.",
+                commands: [
+                    "SELECT id, last_login_at FROM {internal}._user WHERE password_hash LIKE '$scrypt$\(cost)%' ORDER BY 2 NULLS FIRST LIMIT 20;"
+                ]
+            )
         }
     )
 

@@ -11,18 +11,15 @@ extension DoctorCheck {
         "Policies for database logins",
         needsTables: true,
         .observation { try await $0.policyDifferences() },
-        judge: { rows, _ in
-            rows.map { row in
-                DoctorFinding(
-                    .warning,
-                    row["sentence"],
-                    meaning:
-                        "A role that represents a user may see or change more or less by SQL than that user through the service.",
-                    remedy:
-                        "Check the differences, and create the policies and rights again, or remove the extra ones.",
-                    commands: ["$ skyrow policies check", "$ skyrow policies apply"]
-                )
-            }
+        finding: { row, _ in
+            DoctorFinding(
+                .warning,
+                row["sentence"],
+                meaning:
+                    "A role that represents a user may see or change more or less by SQL than that user through the service.",
+                remedy: "Check the differences, and create the policies and rights again, or remove the extra ones.",
+                commands: ["$ skyrow policies check", "$ skyrow policies apply"]
+            )
         }
     )
 }

@@ -10,7 +10,7 @@ extension DoctorCheck {
         "records",
         "Invalid rows of record tables",
         needsTables: true,
-        queries: { scope in
+        .queries { scope in
             scope.tables.flatMap { table in
                 let rules = RecordRule.allCases.compactMap { rule -> SQL? in
                     guard let violation = rule.violation(in: table, schema: scope.schema) else { return nil }
@@ -57,58 +57,53 @@ extension DoctorCheck {
         "accounts",
         "Accounts and profiles",
         needsTables: true,
-        queries: { scope in
-            [
-                """
-                SELECT 'profile' AS kind, count(*) AS count, min(profile._id) AS example
-                FROM \(scope.schema)."user" AS profile
-                WHERE profile._id NOT IN (SELECT account.id FROM \(scope.schema.internal)._user AS account)
-                UNION ALL
-                SELECT 'id', count(*), min(account.id) FROM \(scope.schema.internal)._user AS account
-                WHERE account.id ~ '^[_~]' OR strpos(account.id, '/') > 0
-                    OR octet_length(account.id) NOT BETWEEN 1 AND 255
-                UNION ALL
-                SELECT 'administrator', count(*), NULL FROM \(scope.schema.internal)._user
-                WHERE NOT EXISTS (SELECT FROM \(scope.schema.internal)._role AS role WHERE role.is_admin)
-                """
-            ]
+        .query { scope in
+            """
+            SELECT 'profile' AS kind, count(*) AS count, min(profile._id) AS example
+            FROM \(scope.schema)."user" AS profile
+            WHERE profile._id NOT IN (SELECT account.id FROM \(scope.schema.internal)._user AS account)
+            UNION ALL
+            SELECT 'id', count(*), min(account.id) FROM \(scope.schema.internal)._user AS account
+            WHERE account.id ~ '^[_~]' OR strpos(account.id, '/') > 0
+                OR octet_length(account.id) NOT BETWEEN 1 AND 255
+            UNION ALL
+            SELECT 'administrator', count(*), NULL FROM \(scope.schema.internal)._user
+            WHERE NOT EXISTS (SELECT FROM \(scope.schema.internal)._role AS role WHERE role.is_admin)
+            """
         },
-        judge: { rows, _ in
-            rows.compactMap { row in
-                let count = row.integer("count")
-                guard count > 0 else { return nil }
-                switch row["kind"] {
-                case "profile":
-                    return DoctorFinding(
-                        .warning,
-                        "\(count) row\(count == 1 ? "" : "s") of \"user\" have no account, such as '\(row["example"])'.",
-                        meaning:
-                            "No login as such a user succeeds; 'skyrow user create' creates accounts with profiles.",
-                        remedy: "Delete them, or create accounts without a password for them.",
-                        commands: [
-                            "INSERT INTO {internal}._user (id) SELECT _id FROM \"user\" WHERE _id NOT IN (SELECT id FROM _users);"
-                        ]
-                    )
-                case "id":
-                    return DoctorFinding(
-                        .error,
-                        "\(count) account\(count == 1 ? " has" : "s have") an invalid user id, such as "
-                            + "'\(row["example"])'.",
-                        meaning:
-                            "A user id names a private database: it has 1 to 255 bytes, does not begin with '_' or '~' and "
-                            + "contains no slash.",
-                        remedy: "Give the profile and the account another id, or delete them.",
-                        commands: ["SELECT * FROM \"user\" WHERE _id ~ '^[_~]' OR strpos(_id, '/') > 0;"]
-                    )
-                default:
-                    return DoctorFinding(
-                        .warning,
-                        "No role grants administrator rights.",
-                        meaning: "Only the master key can assign roles and disable accounts.",
-                        remedy: "Create one, if administrators are needed.",
-                        commands: ["UPDATE {internal}._role SET is_admin = true WHERE name = 'Admin';"]
-                    )
-                }
+        finding: { row, _ in
+            let count = row.integer("count")
+            guard count > 0 else { return nil }
+            switch row["kind"] {
+            case "profile":
+                return DoctorFinding(
+                    .warning,
+                    "\(count) row\(count == 1 ? "" : "s") of \"user\" have no account, such as '\(row["example"])'.",
+                    meaning: "No login as such a user succeeds; 'skyrow user create' creates accounts with profiles.",
+                    remedy: "Delete them, or create accounts without a password for them.",
+                    commands: [
+                        "INSERT INTO {internal}._user (id) SELECT _id FROM \"user\" WHERE _id NOT IN (SELECT id FROM _users);"
+                    ]
+                )
+            case "id":
+                return DoctorFinding(
+                    .error,
+                    "\(count) account\(count == 1 ? " has" : "s have") an invalid user id, such as "
+                        + "'\(row["example"])'.",
+                    meaning:
+                        "A user id names a private database: it has 1 to 255 bytes, does not begin with '_' or '~' and "
+                        + "contains no slash.",
+                    remedy: "Give the profile and the account another id, or delete them.",
+                    commands: ["SELECT * FROM \"user\" WHERE _id ~ '^[_~]' OR strpos(_id, '/') > 0;"]
+                )
+            default:
+                return DoctorFinding(
+                    .warning,
+                    "No role grants administrator rights.",
+                    meaning: "Only the master key can assign roles and disable accounts.",
+                    remedy: "Create one, if administrators are needed.",
+                    commands: ["UPDATE {internal}._role SET is_admin = true WHERE name = 'Admin';"]
+                )
             }
         }
     )

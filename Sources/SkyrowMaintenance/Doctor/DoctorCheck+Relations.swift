@@ -11,41 +11,37 @@ extension DoctorCheck {
         "parents",
         "Parents of records",
         needsTables: true,
-        queries: { scope in
-            [
-                """
-                SELECT quote_ident(relname) AS type, quote_literal(relname) AS name, bool_or(tgenabled = 'D') AS disabled
-                FROM pg_catalog.pg_class
-                JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attname = '_parent' AND NOT attisdropped
-                LEFT JOIN pg_catalog.pg_trigger ON tgrelid = pg_class.oid AND tgname = '_check_parent'
-                    AND tgfoid = to_regprocedure(\(literal: "\(scope.schema.quoted)._check_parent()"))
-                WHERE relnamespace = \(scope.namespace)
-                    AND relname = ANY (\(scope.tables.map { PostgresName($0.name.rawValue) }))
-                GROUP BY relname HAVING count(*) FILTER (WHERE tgenabled IN ('O', 'A')) = 0
-                ORDER BY relname
-                """
-            ]
+        .query { scope in
+            """
+            SELECT quote_ident(relname) AS type, quote_literal(relname) AS name, bool_or(tgenabled = 'D') AS disabled
+            FROM pg_catalog.pg_class
+            JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attname = '_parent' AND NOT attisdropped
+            LEFT JOIN pg_catalog.pg_trigger ON tgrelid = pg_class.oid AND tgname = '_check_parent'
+                AND tgfoid = to_regprocedure(\(literal: "\(scope.schema.quoted)._check_parent()"))
+            WHERE relnamespace = \(scope.namespace)
+                AND relname = ANY (\(scope.tables.map { PostgresName($0.name.rawValue) }))
+            GROUP BY relname HAVING count(*) FILTER (WHERE tgenabled IN ('O', 'A')) = 0
+            ORDER BY relname
+            """
         },
-        judge: { rows, _ in
-            rows.map { row in
-                let isDisabled = row.flag("disabled")
-                return DoctorFinding(
-                    .error,
-                    "The trigger _check_parent of \(row["type"]) is \(isDisabled ? "disabled" : "missing").",
-                    meaning:
-                        "A record can become its own ancestor, or have too many ancestors: deletes of such records, and saves "
-                        + "that check their ancestors, are refused or slow.",
-                    remedy: isDisabled
-                        ? "Enable it, and look for records that are their own ancestors."
-                        : "Create it, and look for records that are their own ancestors.",
-                    commands: [
-                        isDisabled
-                            ? "ALTER TABLE \(row["type"]) ENABLE TRIGGER _check_parent;"
-                            : "SELECT _keep_parent(\(row["name"]));",
-                        "SELECT _id FROM \(row["type"]) WHERE _parent = _id;",
-                    ]
-                )
-            }
+        finding: { row, _ in
+            let isDisabled = row.flag("disabled")
+            return DoctorFinding(
+                .error,
+                "The trigger _check_parent of \(row["type"]) is \(isDisabled ? "disabled" : "missing").",
+                meaning:
+                    "A record can become its own ancestor, or have too many ancestors: deletes of such records, and saves "
+                    + "that check their ancestors, are refused or slow.",
+                remedy: isDisabled
+                    ? "Enable it, and look for records that are their own ancestors."
+                    : "Create it, and look for records that are their own ancestors.",
+                commands: [
+                    isDisabled
+                        ? "ALTER TABLE \(row["type"]) ENABLE TRIGGER _check_parent;"
+                        : "SELECT _keep_parent(\(row["name"]));",
+                    "SELECT _id FROM \(row["type"]) WHERE _parent = _id;",
+                ]
+            )
         }
     )
 
@@ -54,10 +50,8 @@ extension DoctorCheck {
         "relations",
         "Members of relations",
         needsTables: true,
-        queries: { scope in [relationFaults(in: scope)] },
-        judge: { rows, _ in
-            rows.compactMap { row in RelationFault(rawValue: row["fault"])?.finding(row) }
-        }
+        .query { relationFaults(in: $0) },
+        finding: { row, _ in RelationFault(rawValue: row["fault"])?.finding(row) }
     )
 
     private static func relationFaults(in scope: DoctorScope) -> SQL {
@@ -196,8 +190,7 @@ private enum RelationFault: String {
             return DoctorFinding(
                 .warning,
                 "The members table of \(name) has no index of _to and _from.",
-                meaning:
-                    "Finding the relations of a record reads all members, and so does deleting a record.",
+                meaning: "Finding the relations of a record reads all members, and so does deleting a record.",
                 remedy: "Create it; CONCURRENTLY does not block writes.",
                 commands: ["CREATE INDEX CONCURRENTLY ON \(members) (_to, _from);"]
             )

@@ -11,52 +11,48 @@ extension DoctorCheck {
         "roles",
         "Nested roles and access lists of roles",
         needsTables: true,
-        queries: { scope in
-            [
-                """
-                WITH RECURSIVE above (member, role) AS (
-                    SELECT member, role FROM \(scope.schema.internal)._role_role
-                    UNION
-                    SELECT above.member, further.role
-                    FROM above JOIN \(scope.schema.internal)._role_role AS further ON further.member = above.role
-                ), listed (place, list) AS (
-                    SELECT 'the role ' || quote_literal(name), access FROM \(scope.schema.internal)._role
-                    UNION ALL
-                    SELECT 'the list of new records of ' || quote_ident(type), default_access
-                    FROM \(scope.schema.internal)._class_option
-                )
-                SELECT 'cycle' AS kind, string_agg(quote_literal(member), ', ' ORDER BY member COLLATE "C") AS what, '' AS place
-                FROM above WHERE member = role HAVING count(*) > 0
+        .query { scope in
+            """
+            WITH RECURSIVE above (member, role) AS (
+                SELECT member, role FROM \(scope.schema.internal)._role_role
+                UNION
+                SELECT above.member, further.role
+                FROM above JOIN \(scope.schema.internal)._role_role AS further ON further.member = above.role
+            ), listed (place, list) AS (
+                SELECT 'the role ' || quote_literal(name), access FROM \(scope.schema.internal)._role
                 UNION ALL
-                SELECT 'gone', quote_literal(substr(subject, 6)), place
-                FROM listed CROSS JOIN jsonb_object_keys(CASE jsonb_typeof(list) WHEN 'object' THEN list ELSE '{}' END) AS subject
-                WHERE starts_with(subject, 'role:')
-                    AND NOT EXISTS (SELECT FROM \(scope.schema.internal)._role AS role WHERE role.name = substr(subject, 6))
-                ORDER BY 1, 3, 2
-                """
-            ]
+                SELECT 'the list of new records of ' || quote_ident(type), default_access
+                FROM \(scope.schema.internal)._class_option
+            )
+            SELECT 'cycle' AS kind, string_agg(quote_literal(member), ', ' ORDER BY member COLLATE "C") AS what, '' AS place
+            FROM above WHERE member = role HAVING count(*) > 0
+            UNION ALL
+            SELECT 'gone', quote_literal(substr(subject, 6)), place
+            FROM listed CROSS JOIN jsonb_object_keys(CASE jsonb_typeof(list) WHEN 'object' THEN list ELSE '{}' END) AS subject
+            WHERE starts_with(subject, 'role:')
+                AND NOT EXISTS (SELECT FROM \(scope.schema.internal)._role AS role WHERE role.name = substr(subject, 6))
+            ORDER BY 1, 3, 2
+            """
         },
-        judge: { rows, _ in
-            rows.map { row in
-                guard row["kind"] == "cycle" else {
-                    return DoctorFinding(
-                        .warning,
-                        "The access list of \(row["place"]) names the role \(row["what"]), which does not exist.",
-                        meaning: "The entry admits no caller, and would admit the users of a new role with that name.",
-                        remedy: "Remove it from the list, with role:save or schema:access:set."
-                    )
-                }
+        finding: { row, _ in
+            guard row["kind"] == "cycle" else {
                 return DoctorFinding(
-                    .error,
-                    "Roles contain themselves: \(row["what"]).",
-                    meaning:
-                        "Users of one of them have all of them. The cycle was created while a trigger was missing or disabled.",
-                    remedy: "Remove one of them from the cycle.",
-                    commands: [
-                        "SELECT * FROM _role_roles WHERE member IN (\(row["what"])) AND role IN (\(row["what"]));"
-                    ]
+                    .warning,
+                    "The access list of \(row["place"]) names the role \(row["what"]), which does not exist.",
+                    meaning: "The entry admits no caller, and would admit the users of a new role with that name.",
+                    remedy: "Remove it from the list, with role:save or schema:access:set."
                 )
             }
+            return DoctorFinding(
+                .error,
+                "Roles contain themselves: \(row["what"]).",
+                meaning:
+                    "Users of one of them have all of them. The cycle was created while a trigger was missing or disabled.",
+                remedy: "Remove one of them from the cycle.",
+                commands: [
+                    "SELECT * FROM _role_roles WHERE member IN (\(row["what"])) AND role IN (\(row["what"]));"
+                ]
+            )
         }
     )
 
@@ -65,7 +61,7 @@ extension DoctorCheck {
         "notices",
         "Notifications of changed rights",
         needsTables: true,
-        queries: { scope in
+        .queries { scope in
             let expected = AccountNotices.triggers
             return [
                 """
@@ -83,37 +79,35 @@ extension DoctorCheck {
                 """
             ]
         },
-        judge: { rows, _ in
-            rows.map { row in
-                if let counter = row.values["counter"] {
-                    return DoctorFinding(
-                        .error,
-                        "_version has no row '\(counter)'.",
-                        meaning:
-                            "Processes cannot tell whether their rules are current, and therefore do not serve records.",
-                        remedy: "Insert it again.",
-                        commands: [
-                            "INSERT INTO {internal}._version (name) VALUES ('\(counter)') ON CONFLICT DO NOTHING;"
-                        ]
-                    )
-                }
-                let isOff = row["state"] == "off"
-                let (place, trigger) = (row["place"], row["trigger"])
+        finding: { row, _ in
+            if let counter = row.values["counter"] {
                 return DoctorFinding(
                     .error,
-                    "The trigger \(trigger) of \(place) is \(row["state"]).",
+                    "_version has no row '\(counter)'.",
                     meaning:
-                        "Processes learn of changes there late or never: a right or a session that was revoked stays valid until "
-                        + "then.",
-                    remedy: isOff
-                        ? "Enable it again."
-                        : "Create it again as in the sql/schema.sql of this version, or restore into a new database.",
-                    commands: isOff
-                        ? [
-                            "ALTER TABLE \(place == "user" ? "\"user\"" : "{internal}.\(place)") ENABLE TRIGGER \(trigger);"
-                        ] : []
+                        "Processes cannot tell whether their rules are current, and therefore do not serve records.",
+                    remedy: "Insert it again.",
+                    commands: [
+                        "INSERT INTO {internal}._version (name) VALUES ('\(counter)') ON CONFLICT DO NOTHING;"
+                    ]
                 )
             }
+            let isOff = row["state"] == "off"
+            let (place, trigger) = (row["place"], row["trigger"])
+            return DoctorFinding(
+                .error,
+                "The trigger \(trigger) of \(place) is \(row["state"]).",
+                meaning:
+                    "Processes learn of changes there late or never: a right or a session that was revoked stays valid until "
+                    + "then.",
+                remedy: isOff
+                    ? "Enable it again."
+                    : "Create it again as in the sql/schema.sql of this version, or restore into a new database.",
+                commands: isOff
+                    ? [
+                        "ALTER TABLE \(place == "user" ? "\"user\"" : "{internal}.\(place)") ENABLE TRIGGER \(trigger);"
+                    ] : []
+            )
         }
     )
 }

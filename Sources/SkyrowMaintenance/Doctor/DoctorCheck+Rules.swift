@@ -11,7 +11,7 @@ extension DoctorCheck {
         "rules",
         "Access rules of record types",
         needsTables: true,
-        queries: { scope in
+        .queries { scope in
             let members = scope.tables.flatMap { table in
                 table.columns.filter { MemberField($0.field, of: $0.type) != nil }.map {
                     "\(table.name.rawValue).\($0.field.rawValue)"
@@ -79,7 +79,7 @@ extension DoctorCheck {
                 """
             ]
         },
-        judge: { rows, _ in rows.compactMap { finding($0) } }
+        finding: { row, _ in finding(row) }
     )
 
     /// Returns the branches of a CASE for subjects that do not name a field.
@@ -145,8 +145,7 @@ extension DoctorCheck {
                 meaning:
                     "A save with a value that is taken fails with 109. A user who may set the field but not read it can find out "
                     + "which values exist.",
-                remedy:
-                    "Restrict create and update of the field to those who may read it, or accept that.",
+                remedy: "Restrict create and update of the field to those who may read it, or accept that.",
                 commands: [lookAtFields]
             )
         case "loginKey":

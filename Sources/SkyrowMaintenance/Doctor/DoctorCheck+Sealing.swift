@@ -10,7 +10,7 @@ extension DoctorCheck {
         "sealing",
         "Keys that seal secrets of users",
         needsTables: true,
-        queries: { scope in
+        .queries { scope in
             SealedColumn.allCases.map { $0.count(in: scope.schema) } + [
                 "SELECT '_secret' AS place, '_' || number::text AS key, '0' AS count FROM \(scope.schema.internal)._secret ORDER BY number DESC"
             ]

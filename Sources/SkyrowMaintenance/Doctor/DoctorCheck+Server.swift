@@ -6,13 +6,11 @@ extension DoctorCheck {
     package static let server = DoctorCheck(
         "server",
         "PostgreSQL's version and encoding",
-        queries: { _ in
-            [
-                """
-                SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS number,
-                    current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby
-                """
-            ]
+        .query { _ in
+            """
+            SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS number,
+                current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby
+            """
         },
         judge: { rows, _ in
             var findings: [DoctorFinding] = []
@@ -45,8 +43,7 @@ extension DoctorCheck {
                             .error,
                             "The server is a standby.",
                             meaning: "Records cannot be saved, and no user can log in.",
-                            remedy:
-                                "Set the address of the primary; target_session_attrs=read-write finds it."
+                            remedy: "Set the address of the primary; target_session_attrs=read-write finds it."
                         )
                     )
                 }
@@ -58,17 +55,15 @@ extension DoctorCheck {
     package static let durability = DoctorCheck(
         "durability",
         "Durability",
-        queries: { _ in
-            [
-                """
-                SELECT name, setting FROM pg_catalog.pg_settings
-                WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums', 'zero_damaged_pages',
-                    'ignore_checksum_failure')
-                ORDER BY name
-                """
-            ]
+        .query { _ in
+            """
+            SELECT name, setting FROM pg_catalog.pg_settings
+            WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums', 'zero_damaged_pages',
+                'ignore_checksum_failure')
+            ORDER BY name
+            """
         },
-        judge: { rows, _ in rows.compactMap(judgeDurability) }
+        finding: { row, _ in judgeDurability(row) }
     )
 
     private static func judgeDurability(_ row: DoctorRow) -> DoctorFinding? {
@@ -112,7 +107,7 @@ extension DoctorCheck {
     package static let connections = DoctorCheck(
         "connections",
         "Connection limit",
-        queries: { _ in
+        .queries { _ in
             // Each service process listens on exactly one connection.
             [
                 """
@@ -126,63 +121,57 @@ extension DoctorCheck {
                 """
             ]
         },
-        judge: { rows, limits in
-            rows.compactMap { row in
-                let room = row.integer("maximum") - row.integer("reserved") - row.integer("elsewhere")
-                let services = max(row.integer("services"), 1)
-                let needed = services * limits.connectionsOfAService
-                let isFull = row.integer("used") >= room * 9 / 10
-                guard isFull || needed > room else { return nil }
-                let maximum = needed + row.integer("reserved") + row.integer("elsewhere") + 20
-                return DoctorFinding(
-                    isFull ? .error : .warning,
-                    "\(row["used"]) of \(room) connections are in use, and \(services) running "
-                        + "service\(services == 1 ? "" : "s") may open \(needed).",
-                    meaning: "When none are left, requests wait ten seconds and then fail with 135.",
-                    remedy: "Raise the limit, which needs a restart of PostgreSQL, or let the service use fewer "
-                        + "(--maximum-write-connections and similar settings).",
-                    commands: ["ALTER SYSTEM SET max_connections = \(max(maximum, row.integer("maximum") * 2));"]
-                )
-            }
+        finding: { row, limits in
+            let room = row.integer("maximum") - row.integer("reserved") - row.integer("elsewhere")
+            let services = max(row.integer("services"), 1)
+            let needed = services * limits.connectionsOfAService
+            let isFull = row.integer("used") >= room * 9 / 10
+            guard isFull || needed > room else { return nil }
+            let maximum = needed + row.integer("reserved") + row.integer("elsewhere") + 20
+            return DoctorFinding(
+                isFull ? .error : .warning,
+                "\(row["used"]) of \(room) connections are in use, and \(services) running "
+                    + "service\(services == 1 ? "" : "s") may open \(needed).",
+                meaning: "When none are left, requests wait ten seconds and then fail with 135.",
+                remedy: "Raise the limit, which needs a restart of PostgreSQL, or let the service use fewer "
+                    + "(--maximum-write-connections and similar settings).",
+                commands: ["ALTER SYSTEM SET max_connections = \(max(maximum, row.integer("maximum") * 2));"]
+            )
         }
     )
 
     package static let memory = DoctorCheck(
         "memory",
         "Size of PostgreSQL's cache",
-        queries: { _ in
-            [
-                """
-                SELECT pg_size_bytes(current_setting('shared_buffers')) AS buffers,
-                    pg_database_size(current_database()) AS data
-                """
-            ]
+        .query { _ in
+            """
+            SELECT pg_size_bytes(current_setting('shared_buffers')) AS buffers,
+                pg_database_size(current_database()) AS data
+            """
         },
-        judge: { rows, limits in
-            rows.compactMap { row in
-                guard let memory = limits.machineMemory, memory > 0 else { return nil }
-                let buffers = row.integer("buffers")
-                let advice = min(memory / 4, 8 << 30) >> 20
-                let command = "ALTER SYSTEM SET shared_buffers = '\(advice)MB';"
-                if buffers > memory / 2 {
-                    return DoctorFinding(
-                        .warning,
-                        "shared_buffers takes \(buffers >> 20) MB of the machine's \(memory >> 20) MB.",
-                        meaning: "Too little is left for everything else, and the kernel may kill PostgreSQL.",
-                        remedy: "Set it to a quarter of the memory; that needs a restart of PostgreSQL.",
-                        commands: [command]
-                    )
-                }
-                guard row.integer("data") > buffers * 4, buffers < memory / 16, buffers < 1 << 30 else { return nil }
+        finding: { row, limits in
+            guard let memory = limits.machineMemory, memory > 0 else { return nil }
+            let buffers = row.integer("buffers")
+            let advice = min(memory / 4, 8 << 30) >> 20
+            let command = "ALTER SYSTEM SET shared_buffers = '\(advice)MB';"
+            if buffers > memory / 2 {
                 return DoctorFinding(
                     .warning,
-                    "shared_buffers is \(buffers >> 20) MB for \(row.integer("data") >> 20) MB of data, on a machine with "
-                        + "\(memory >> 20) MB.",
-                    meaning: "Pages are copied from the system's cache repeatedly.",
-                    remedy: "Set it to up to a quarter of the memory; that needs a restart of PostgreSQL.",
+                    "shared_buffers takes \(buffers >> 20) MB of the machine's \(memory >> 20) MB.",
+                    meaning: "Too little is left for everything else, and the kernel may kill PostgreSQL.",
+                    remedy: "Set it to a quarter of the memory; that needs a restart of PostgreSQL.",
                     commands: [command]
                 )
             }
+            guard row.integer("data") > buffers * 4, buffers < memory / 16, buffers < 1 << 30 else { return nil }
+            return DoctorFinding(
+                .warning,
+                "shared_buffers is \(buffers >> 20) MB for \(row.integer("data") >> 20) MB of data, on a machine with "
+                    + "\(memory >> 20) MB.",
+                meaning: "Pages are copied from the system's cache repeatedly.",
+                remedy: "Set it to up to a quarter of the memory; that needs a restart of PostgreSQL.",
+                commands: [command]
+            )
         }
     )
 }

@@ -10,32 +10,27 @@ extension DoctorCheck {
         "text-order",
         "Collation of text columns",
         needsTables: true,
-        queries: { scope in
-            [
-                """
-                SELECT relname AS type, string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns
-                FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
-                WHERE relnamespace = \(scope.namespace) AND attnum > 0 AND NOT attisdropped
-                    AND relname = ANY (\(scope.tables.map { PostgresName($0.name.rawValue) }))
-                    AND atttypid = 'text'::regtype AND \(TextCollation.ofAttribute) NOT IN ('bytes', 'databaseBytes')
-                GROUP BY relname ORDER BY relname
-                """
-            ]
+        .query { scope in
+            """
+            SELECT relname AS type, string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns
+            FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
+            WHERE relnamespace = \(scope.namespace) AND attnum > 0 AND NOT attisdropped
+                AND relname = ANY (\(scope.tables.map { PostgresName($0.name.rawValue) }))
+                AND atttypid = 'text'::regtype AND \(TextCollation.ofAttribute) NOT IN ('bytes', 'databaseBytes')
+            GROUP BY relname ORDER BY relname
+            """
         },
-        judge: { rows, _ in
-            rows.map { row in
-                DoctorFinding(
-                    .warning,
-                    "\(row["type"]) has text columns with a linguistic collation: \(row["columns"]).",
-                    meaning:
-                        "Results are correct, since queries name their collation, but queries that compare or sort these "
-                        + "columns read the whole table instead of an index.",
-                    remedy:
-                        "'skyrow schema apply' or the statement sets the collation \"C\", which rebuilds their indexes but no "
-                        + "rows. Columns that a view, a policy or a computed column uses are not changed.",
-                    commands: ["SELECT _order_by_bytes('\(row["type"])');"]
-                )
-            }
+        finding: { row, _ in
+            DoctorFinding(
+                .warning,
+                "\(row["type"]) has text columns with a linguistic collation: \(row["columns"]).",
+                meaning: "Results are correct, since queries name their collation, but queries that compare or sort these "
+                    + "columns read the whole table instead of an index.",
+                remedy:
+                    "'skyrow schema apply' or the statement sets the collation \"C\", which rebuilds their indexes but no "
+                    + "rows. Columns that a view, a policy or a computed column uses are not changed.",
+                commands: ["SELECT _order_by_bytes('\(row["type"])');"]
+            )
         }
     )
 
@@ -44,14 +39,12 @@ extension DoctorCheck {
         "Case folding",
         needsTables: true,
         // All cased letters are in the first two planes of Unicode.
-        queries: { scope in
-            [
-                """
-                SELECT number AS code, \(scope.schema)._fold(chr(number)) AS folded
-                FROM generate_series(1, 131071) AS number
-                WHERE number NOT BETWEEN 55296 AND 57343 AND \(scope.schema)._fold(chr(number)) <> chr(number)
-                """
-            ]
+        .query { scope in
+            """
+            SELECT number AS code, \(scope.schema)._fold(chr(number)) AS folded
+            FROM generate_series(1, 131071) AS number
+            WHERE number NOT BETWEEN 55296 AND 57343 AND \(scope.schema)._fold(chr(number)) <> chr(number)
+            """
         },
         judge: { rows, _ in
             let served = Dictionary(rows.map { ($0.integer("code"), $0["folded"]) }) { first, _ in first }

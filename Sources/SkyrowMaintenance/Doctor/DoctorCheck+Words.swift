@@ -11,7 +11,7 @@ extension DoctorCheck {
         "word-indexes",
         "Text-search indexes with another language than their field",
         needsTables: true,
-        queries: { scope in
+        .queries { scope in
             let indexes = scope.tables.flatMap { table in table.outdatedWords }
             guard !indexes.isEmpty else { return [] }
             return [
@@ -23,20 +23,18 @@ extension DoctorCheck {
                 """
             ]
         },
-        judge: { rows, _ in
-            rows.map { row in
-                DoctorFinding(
-                    .warning,
-                    "The text-search index \(row["name"]) of \(row["relation"]) has the language \(row["has"]), and the field "
-                        + "\(row["field"]) has the language \(row["wanted"]).",
-                    meaning: "It is maintained, but \"match\" reads all of \(row["relation"]) instead of it.",
-                    remedy: row.flag("is_ours")
-                        ? "A running service rebuilds it within a minute; if none is running, start it."
-                        : "Create an index of the kind text with schema:index:create, which uses the language of the field, and "
-                            + "drop this one.",
-                    commands: row.flag("is_ours") ? [] : ["DROP INDEX CONCURRENTLY \(row["name"]);"]
-                )
-            }
+        finding: { row, _ in
+            DoctorFinding(
+                .warning,
+                "The text-search index \(row["name"]) of \(row["relation"]) has the language \(row["has"]), and the field "
+                    + "\(row["field"]) has the language \(row["wanted"]).",
+                meaning: "It is maintained, but \"match\" reads all of \(row["relation"]) instead of it.",
+                remedy: row.flag("is_ours")
+                    ? "A running service rebuilds it within a minute; if none is running, start it."
+                    : "Create an index of the kind text with schema:index:create, which uses the language of the field, and "
+                        + "drop this one.",
+                commands: row.flag("is_ours") ? [] : ["DROP INDEX CONCURRENTLY \(row["name"]);"]
+            )
         }
     )
 }
@@ -47,33 +45,28 @@ extension DoctorCheck {
         "stored-words",
         "Text-search columns with another language than their field",
         needsTables: true,
-        queries: { scope in
-            [
-                """
-                SELECT quote_ident(kept.name) AS name, quote_ident(relname) AS relation, kept.text::text AS field,
-                    coalesce(kept.language, 'another language') AS has, coalesce(\(TextLanguage.ofAttribute("field")), 'none') AS wanted
-                FROM pg_catalog.pg_class
-                CROSS JOIN LATERAL (\(TextLanguage.storedWords("words.attrelid = pg_class.oid"))) AS kept
-                JOIN pg_catalog.pg_attribute AS field ON field.attrelid = pg_class.oid AND field.attname = kept.text
-                WHERE relnamespace = \(scope.namespace) AND relkind IN ('r', 'p')
-                    AND kept.language IS DISTINCT FROM \(TextLanguage.ofAttribute("field"))
-                ORDER BY 2, 1
-                """
-            ]
+        .query { scope in
+            """
+            SELECT quote_ident(kept.name) AS name, quote_ident(relname) AS relation, kept.text::text AS field,
+                coalesce(kept.language, 'another language') AS has, coalesce(\(TextLanguage.ofAttribute("field")), 'none') AS wanted
+            FROM pg_catalog.pg_class
+            CROSS JOIN LATERAL (\(TextLanguage.storedWords("words.attrelid = pg_class.oid"))) AS kept
+            JOIN pg_catalog.pg_attribute AS field ON field.attrelid = pg_class.oid AND field.attname = kept.text
+            WHERE relnamespace = \(scope.namespace) AND relkind IN ('r', 'p')
+                AND kept.language IS DISTINCT FROM \(TextLanguage.ofAttribute("field"))
+            ORDER BY 2, 1
+            """
         },
-        judge: { rows, _ in
-            rows.map { row in
-                DoctorFinding(
-                    .warning,
-                    "The text-search column \(row["name"]) of \(row["relation"]) has the language \(row["has"]), and the field "
-                        + "\(row["field"]) has the language \(row["wanted"]).",
-                    meaning:
-                        "Every save computes it, but \"match\" does not use it.",
-                    remedy:
-                        "'skyrow schema apply' creates it again if the file has stored words for the field. Otherwise drop it.",
-                    commands: ["ALTER TABLE \(row["relation"]) DROP COLUMN \(row["name"]);"]
-                )
-            }
+        finding: { row, _ in
+            DoctorFinding(
+                .warning,
+                "The text-search column \(row["name"]) of \(row["relation"]) has the language \(row["has"]), and the field "
+                    + "\(row["field"]) has the language \(row["wanted"]).",
+                meaning: "Every save computes it, but \"match\" does not use it.",
+                remedy:
+                    "'skyrow schema apply' creates it again if the file has stored words for the field. Otherwise drop it.",
+                commands: ["ALTER TABLE \(row["relation"]) DROP COLUMN \(row["name"]);"]
+            )
         }
     )
 }

@@ -2,7 +2,7 @@ package import SkyrowModel
 package import SkyrowPostgres
 package import SkyrowStore
 
-/// One check of `skyrow doctor`: where its rows come from, and how it judges them.
+/// One check of `skyrow doctor`: where its rows come from, mostly a query, and what it says about each.
 ///
 /// ```swift
 /// let check = DoctorCheck.timeZone
@@ -28,6 +28,11 @@ package struct DoctorCheck: Sendable {
         case observation(@Sendable (DoctorProbe) async throws -> [DoctorRow])
         /// An observation of the machine rather than the database.
         case machine(MachineSubject)
+
+        /// A single statement.
+        static func query(_ query: @escaping @Sendable (DoctorScope) throws -> SQL) -> Source {
+            .queries { [try query($0)] }
+        }
     }
 
     package init(
@@ -44,14 +49,19 @@ package struct DoctorCheck: Sendable {
         self.judge = judge
     }
 
+    /// A check that judges each row alone.
+    ///
+    /// - Parameter finding: returns the finding for a row; nil if all is well.
     init(
         _ name: String,
         _ title: String,
         needsTables: Bool = false,
-        queries: @escaping @Sendable (DoctorScope) throws -> [SQL],
-        judge: @escaping @Sendable ([DoctorRow], DoctorLimits) -> [DoctorFinding]
+        _ source: Source,
+        finding: @escaping @Sendable (DoctorRow, DoctorLimits) -> DoctorFinding?
     ) {
-        self.init(name, title, needsTables: needsTables, .queries(queries), judge: judge)
+        self.init(name, title, needsTables: needsTables, source) { rows, limits in
+            rows.compactMap { finding($0, limits) }
+        }
     }
 
     /// The machine subject that the check observes; nil for a database check.

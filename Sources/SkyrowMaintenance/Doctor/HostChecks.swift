@@ -51,28 +51,26 @@ extension DoctorCheck {
         "disk",
         "Free space of the data directory",
         .machine(.disk),
-        judge: { rows, limits in
-            rows.compactMap { row in
-                guard let free = row.values["free"].flatMap({ Int($0) }),
-                    let size = row.values["size"].flatMap({ Int($0) }),
-                    size > 0
-                else { return nil }
-                let percent = Double(free) * 100 / Double(size)
-                // A tenth of a large disk is still a lot of space.
-                let isScarce =
-                    free < limits.scarceDisk || (percent < limits.scarceDiskPercent && free < limits.scarceDisk * 10)
-                guard isScarce else { return nil }
-                return DoctorFinding(
-                    free < limits.emptyDisk ? .error : .warning,
-                    "The disk of \(row.values["path"] ?? "") has \(free >> 20) MB left, \(Int(percent)) %.",
-                    meaning: "When it is full, PostgreSQL stops and nothing can be saved.",
-                    remedy: "Free space, or move the data directory to a larger disk while the service is stopped.",
-                    commands: [
-                        "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class "
-                            + "WHERE relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC LIMIT 10;"
-                    ]
-                )
-            }
+        finding: { row, limits in
+            guard let free = row.values["free"].flatMap({ Int($0) }),
+                let size = row.values["size"].flatMap({ Int($0) }),
+                size > 0
+            else { return nil }
+            let percent = Double(free) * 100 / Double(size)
+            // A tenth of a large disk is still a lot of space.
+            let isScarce =
+                free < limits.scarceDisk || (percent < limits.scarceDiskPercent && free < limits.scarceDisk * 10)
+            guard isScarce else { return nil }
+            return DoctorFinding(
+                free < limits.emptyDisk ? .error : .warning,
+                "The disk of \(row.values["path"] ?? "") has \(free >> 20) MB left, \(Int(percent)) %.",
+                meaning: "When it is full, PostgreSQL stops and nothing can be saved.",
+                remedy: "Free space, or move the data directory to a larger disk while the service is stopped.",
+                commands: [
+                    "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class "
+                        + "WHERE relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC LIMIT 10;"
+                ]
+            )
         }
     )
 
@@ -81,23 +79,21 @@ extension DoctorCheck {
         "open-files",
         "Limit of open files",
         .machine(.openFiles),
-        judge: { rows, _ in
-            rows.compactMap { row in
-                guard let soft = row.values["soft"].flatMap({ Int($0) }),
-                    let needed = row.values["needed"].flatMap({ Int($0) }),
-                    soft < needed
-                else { return nil }
-                return DoctorFinding(
-                    .warning,
-                    "\(row.values["whose"] ?? "") may open \(soft) files, and the settings allow clients that need "
-                        + "\(needed).",
-                    meaning: "Connections beyond that are refused, although --maximum-connections allows them.",
-                    remedy:
-                        "Raise the limit where the service is started (LimitNOFILE= of systemd, --ulimit of Docker), or allow "
-                        + "fewer connections.",
-                    commands: ["$ ulimit -n \(needed)"]
-                )
-            }
+        finding: { row, _ in
+            guard let soft = row.values["soft"].flatMap({ Int($0) }),
+                let needed = row.values["needed"].flatMap({ Int($0) }),
+                soft < needed
+            else { return nil }
+            return DoctorFinding(
+                .warning,
+                "\(row.values["whose"] ?? "") may open \(soft) files, and the settings allow clients that need "
+                    + "\(needed).",
+                meaning: "Connections beyond that are refused, although --maximum-connections allows them.",
+                remedy:
+                    "Raise the limit where the service is started (LimitNOFILE= of systemd, --ulimit of Docker), or allow "
+                    + "fewer connections.",
+                commands: ["$ ulimit -n \(needed)"]
+            )
         }
     )
 
@@ -107,24 +103,22 @@ extension DoctorCheck {
         "account-settings",
         "Settings of keys, passwords and mail",
         .machine(.accountSettings),
-        judge: { rows, _ in
-            rows.compactMap { row in
-                if let fault = row.values["fault"] {
-                    return DoctorFinding(
-                        .error,
-                        "The setting \(row["setting"]) is not usable: \(fault)",
-                        meaning: "The service does not start with it.",
-                        remedy: "Correct the file, or specify another one."
-                    )
-                }
-                guard row.values["open"] != nil else { return nil }
+        finding: { row, _ in
+            if let fault = row.values["fault"] {
                 return DoctorFinding(
-                    .warning,
-                    "The master key is accepted from all addresses (\(row["network"])).",
-                    meaning: "It bypasses every rule; a stolen key can be used from anywhere.",
-                    remedy: "List the addresses of the administrators in master-key-networks."
+                    .error,
+                    "The setting \(row["setting"]) is not usable: \(fault)",
+                    meaning: "The service does not start with it.",
+                    remedy: "Correct the file, or specify another one."
                 )
             }
+            guard row.values["open"] != nil else { return nil }
+            return DoctorFinding(
+                .warning,
+                "The master key is accepted from all addresses (\(row["network"])).",
+                meaning: "It bypasses every rule; a stolen key can be used from anywhere.",
+                remedy: "List the addresses of the administrators in master-key-networks."
+            )
         }
     )
 
@@ -133,16 +127,14 @@ extension DoctorCheck {
         "mail-server",
         "Mail server",
         .machine(.mailServer),
-        judge: { rows, _ in
-            rows.compactMap { row in
-                guard let fault = row.values["fault"] else { return nil }
-                return DoctorFinding(
-                    .error,
-                    "The mail server is not usable: \(fault)",
-                    meaning: "Codes and notices wait, for a day at most, and users who need them cannot continue.",
-                    remedy: "Check the server, or correct mail, mail-password, mail-tls and mail-ca."
-                )
-            }
+        finding: { row, _ in
+            guard let fault = row.values["fault"] else { return nil }
+            return DoctorFinding(
+                .error,
+                "The mail server is not usable: \(fault)",
+                meaning: "Codes and notices wait, for a day at most, and users who need them cannot continue.",
+                remedy: "Check the server, or correct mail, mail-password, mail-tls and mail-ca."
+            )
         }
     )
 
@@ -152,34 +144,32 @@ extension DoctorCheck {
         "providers",
         "Keys and clocks of providers",
         .machine(.providers),
-        judge: { rows, limits in
-            rows.compactMap { row in
-                if let fault = row.values["fault"] {
-                    return DoctorFinding(
-                        .error,
-                        "The keys of the provider \(row["name"]) cannot be fetched: \(fault)",
-                        meaning:
-                            "Users cannot log in with it: running processes use the keys they fetched before for a day, and a "
-                            + "process that starts now has none.",
-                        remedy:
-                            "Check whether this machine can reach it, and whether issuer and keys in the setting are correct."
-                    )
-                }
-                guard row.values["date"] != nil else { return nil }
-                // The header has whole seconds, so the provider's time is up to a second later, between this machine's
-                // two times.
-                let early = Double(row.integer("before")) / 1e6 - Double(row.integer("date") + 1)
-                let late = Double(row.integer("date")) - Double(row.integer("after")) / 1e6
-                let skew = max(early, late)
-                guard skew > limits.providerSkew else { return nil }
+        finding: { row, limits in
+            if let fault = row.values["fault"] {
                 return DoctorFinding(
                     .error,
-                    "The clock of the provider \(row["name"]) is \(Int(skew)) seconds \(late > early ? "ahead of" : "behind") this machine's.",
-                    meaning: "Tokens that are issued a minute in the future or expired a minute ago are refused.",
-                    remedy: "Synchronise this machine's clock by NTP; the check 'clock' is about that of the database.",
-                    commands: ["$ timedatectl status"]
+                    "The keys of the provider \(row["name"]) cannot be fetched: \(fault)",
+                    meaning:
+                        "Users cannot log in with it: running processes use the keys they fetched before for a day, and a "
+                        + "process that starts now has none.",
+                    remedy:
+                        "Check whether this machine can reach it, and whether issuer and keys in the setting are correct."
                 )
             }
+            guard row.values["date"] != nil else { return nil }
+            // The header has whole seconds, so the provider's time is up to a second later, between this machine's
+            // two times.
+            let early = Double(row.integer("before")) / 1e6 - Double(row.integer("date") + 1)
+            let late = Double(row.integer("date")) - Double(row.integer("after")) / 1e6
+            let skew = max(early, late)
+            guard skew > limits.providerSkew else { return nil }
+            return DoctorFinding(
+                .error,
+                "The clock of the provider \(row["name"]) is \(Int(skew)) seconds \(late > early ? "ahead of" : "behind") this machine's.",
+                meaning: "Tokens that are issued a minute in the future or expired a minute ago are refused.",
+                remedy: "Synchronise this machine's clock by NTP; the check 'clock' is about that of the database.",
+                commands: ["$ timedatectl status"]
+            )
         }
     )
 }

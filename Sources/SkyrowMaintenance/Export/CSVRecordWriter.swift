@@ -28,25 +28,8 @@ struct CSVRecordWriter: RecordFileWriter {
     mutating func beginRecord() {}
 
     mutating func member(_ key: BorrowedKey, _ value: BorrowedValue) {
-        switch value {
-        case .null: append(plain: EmptyCollection())
-        case .boolean(let flag): append(plain: (flag ? "true" : "false").utf8)
-        case .integer(let number): append { $0.integer(number) }
-        case .number(let number):
-            if let special = spelling(ofSpecial: number) {
-                append(plain: special.description.utf8)
-            } else {
-                append { $0.number(number) }
-            }
-        case .string(let utf8), .recordID(_, let utf8), .reference(_, let utf8), .json(let utf8): append(quoting: utf8)
-        case .datetime(let instant), .plainDatetime(let instant): append(plain: instant.rfc3339.utf8)
-        case .bytes(let bytes): append(hexadecimal: bytes)
-        case .location(let location): append(plain: location.csvText.utf8)
-        case .geometry(let ewkb):
-            guard let text = CSVText.geometry(ewkb: ewkb) else { return append(plain: "geometry".utf8) }
-            text.withUnsafeBytes { append(quoting: $0) }
-        case .array(let elements): CSVText.array(elements).withUnsafeBytes { append(quoting: $0) }
-        case .relation(let type), .unknown(let type): append(plain: type)
+        value.withText(scratch) { bytes, isText in
+            if isText { append(quoting: bytes) } else { append(plain: bytes) }
         }
     }
 
@@ -70,13 +53,6 @@ struct CSVRecordWriter: RecordFileWriter {
     private mutating func append(plain bytes: some Collection<UInt8>) {
         separate()
         text.append(contentsOf: bytes)
-    }
-
-    private mutating func append(_ write: (JSONWriter) -> Void) {
-        separate()
-        write(scratch)
-        scratch.withUnsafeBytes { text.append(contentsOf: $0) }
-        scratch.removeAll()
     }
 
     private mutating func append(quoting bytes: UnsafeRawBufferPointer) {
@@ -103,13 +79,4 @@ struct CSVRecordWriter: RecordFileWriter {
 
     /// Characters that begin a formula in a spreadsheet, or are skipped before one (OWASP, "CSV Injection").
     private static let formulaStarts = Set("=+-@\t\r\n".utf8)
-
-    private mutating func append(hexadecimal bytes: UnsafeRawBufferPointer) {
-        separate()
-        text.append(contentsOf: "\\x".utf8)
-        for byte in bytes {
-            text.append(Hexadecimal.digit(byte >> 4))
-            text.append(Hexadecimal.digit(byte & 15))
-        }
-    }
 }

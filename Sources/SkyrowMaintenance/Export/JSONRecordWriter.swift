@@ -32,18 +32,11 @@ struct JSONRecordWriter: RecordFileWriter {
             // As in the protocol, NULLs are omitted, except for access lists.
             if key.encoded.elementsEqual(Self.access.encoded) { members.member(key, .null) }
         case .number(let number):
-            if let special = spelling(ofSpecial: number) {
-                let text = UnsafeRawBufferPointer(start: special.utf8Start, count: special.utf8CodeUnitCount)
-                members.member(key, .string(text))
-            } else {
-                members.member(key, value)
-            }
+            members.member(key, CSVText.spelling(ofSpecial: number).map { .string($0) } ?? value)
         case .array(let elements):
             let spelled = elements.map { element -> BorrowedValue in
-                guard case .number(let number) = element, let special = spelling(ofSpecial: number) else {
-                    return element
-                }
-                return .string(UnsafeRawBufferPointer(start: special.utf8Start, count: special.utf8CodeUnitCount))
+                guard case .number(let number) = element else { return element }
+                return CSVText.spelling(ofSpecial: number).map { .string($0) } ?? element
             }
             spelled.withUnsafeBufferPointer { members.member(key, .array($0)) }
         case .string where key.encoded.elementsEqual(Self.owner.encoded):

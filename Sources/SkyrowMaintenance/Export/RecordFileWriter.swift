@@ -10,8 +10,3 @@ protocol RecordFileWriter: RecordSink {
     /// Writes the text after the last record.
     mutating func finish()
 }
-
-/// Returns PostgreSQL's spelling of `NaN` and the infinities; nil for all other numbers.
-func spelling(ofSpecial number: Double) -> StaticString? {
-    number.isNaN ? "NaN" : number == .infinity ? "Infinity" : number == -.infinity ? "-Infinity" : nil
-}

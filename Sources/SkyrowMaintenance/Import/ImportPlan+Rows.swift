@@ -1,6 +1,6 @@
 import SkyrowJSON
 package import SkyrowModel
-import SkyrowProtocol
+package import SkyrowProtocol
 import SkyrowStore
 
 // Files with rows of a table, as `skyrow export` writes them. They include reserved columns, and their ids are stored

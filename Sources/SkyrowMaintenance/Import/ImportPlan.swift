@@ -1,4 +1,5 @@
 package import SkyrowModel
+package import SkyrowProtocol
 package import SkyrowSystem
 
 /// The mapping of a file's columns to fields.

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 
 /// Infers the type of a new field from all of its values.
 ///

@@ -2,38 +2,29 @@ import SkyrowJSON
 import SkyrowModel
 
 extension RecordPredicate {
-    /// Reads `["near", keypath, geo, 5000]`, `["within_box", keypath, geo, geo]` or `["within_polygon", keypath, [geo, …]]`.
-    init(place json: JSONView, _ name: String) throws(SkyrowError) {
-        let operands = Array(json.elements.dropFirst())
-        let (counts, form) =
-            switch name {
-            case "near": (2...3, "\"near\" takes a key path, a location and optionally a number of metres.")
-            case "within_box": (3...3, "\"within_box\" takes a key path and two locations.")
-            default: (2...2, "\"within_polygon\" takes a key path and a polygon.")
-            }
-        guard counts.contains(operands.count) else { throw malformed(form) }
-        guard operands[0].isObject else { throw malformed(form).at(1) }
-        let path: FieldPath
-        do throws(SkyrowError) {
-            guard let read = try FieldPath(json: operands[0]) else { throw malformed(form) }
-            path = read
-        } catch {
-            throw error.at(1)
+    /// Reads the operands of `["near", keypath, geo, 5000]`, `["within_box", keypath, geo, geo]` or
+    /// `["within_polygon", keypath, [geo, …]]`.
+    init(place form: QueryOperator.Operands, _ operands: inout OperandReader, count: Int) throws(SkyrowError) {
+        let misuse = operands.misuse
+        let path = try operands.next { json throws(SkyrowError) in
+            guard json.isObject, let path = try FieldPath(json: json) else { throw misuse }
+            return path
         }
-        let first = operands[1]
-        switch name {
-        case "near":
-            let center = try location(first, at: 2)
-            let radius = operands.count == 3 ? operands[2].double : nil
-            guard operands.count == 2 || radius != nil else { throw malformed(form).at(3) }
+        func location() throws(SkyrowError) -> Location {
+            try operands.next { json throws(SkyrowError) in try Location(operand: json) }
+        }
+        switch form {
+        case .near:
+            let center = try location()
+            let radius = count < 3 ? nil : try operands.next { json throws(SkyrowError) in
+                guard let radius = json.double else { throw misuse }
+                return radius
+            }
             self = .place(path, .near(center, radius: radius))
-        case "within_box":
-            self = .place(
-                path,
-                .inBox(southWest: try location(first, at: 2), northEast: try location(operands[2], at: 3))
-            )
+        case .box:
+            self = .place(path, .inBox(southWest: try location(), northEast: try location()))
         default:
-            do throws(SkyrowError) { self = .place(path, .inPolygon(try rings(first))) } catch { throw error.at(2) }
+            self = .place(path, .inPolygon(try operands.next(rings)))
         }
     }
 }

@@ -31,105 +31,109 @@ extension RecordPredicate {
         guard let name = rest.next()?.string else {
             throw malformed("A predicate must begin with the name of an operator.").at(0)
         }
-        switch name {
-        case "and", "or", "none":
-            // All of no predicates hold, and none of them holds.
-            guard json.count > 1 || name != "none" else { throw malformed("\"none\" takes at least one predicate.") }
+        if name == "func" {
+            self = try RecordPredicate(userRelation: json)
+            return
+        }
+        let comparison = ComparisonOperator(rawValue: name)
+        guard let row = comparison?.row ?? OperatorTable.row(named: name) else {
+            throw malformed("The operator \"\(excerpt(of: name))\" does not exist.").at(0)
+        }
+        var operands = OperandReader(rest, of: row)
+        guard row.arity.contains(json.count - 1) else { throw operands.misuse }
+        func part() throws(SkyrowError) -> RecordPredicate {
+            try operands.next { json throws(SkyrowError) in try RecordPredicate(json, budget: &budget) }
+        }
+        switch row.operands {
+        case .joined, .predicates:
             var parts: [RecordPredicate] = []
             parts.reserveCapacity(json.count - 1)
-            while let part = rest.next() {
-                do throws(SkyrowError) { parts.append(try RecordPredicate(part, budget: &budget)) } catch {
-                    throw error.at(parts.count + 1)
-                }
-            }
+            for _ in 1..<json.count { parts.append(try part()) }
             self = name == "and" ? .and(parts) : name == "or" ? .or(parts) : .none(parts)
-        case "not":
-            guard json.count == 2, let part = rest.next() else { throw malformed("\"not\" takes one predicate.") }
-            do throws(SkyrowError) { self = .not(try RecordPredicate(part, budget: &budget)) } catch {
-                throw error.at(1)
-            }
-        case "between":
-            guard json.count == 4, let subject = rest.next(), let least = rest.next(), let most = rest.next() else {
-                throw malformed("\"between\" takes a key path and two values.")
-            }
-            self = .between(try operand(subject, at: 1), try literal(least, at: 2), try literal(most, at: 3))
-        case "match":
-            guard json.count == 3, let subject = rest.next(), let words = rest.next() else {
-                throw malformed("\"match\" takes a key path and words.")
-            }
-            let subjectOperand = try operand(subject, at: 1)
-            guard let text = words.string else { throw malformed("The words of \"match\" must be a string.").at(2) }
-            self = .match(subjectOperand, text)
-        case "regex":
-            guard json.count == 3 || json.count == 4, let subject = rest.next(), let pattern = rest.next() else {
-                throw malformed("\"regex\" takes a key path, a regular expression and optionally \"i\".")
-            }
-            let subjectOperand = try operand(subject, at: 1)
-            guard let text = pattern.string else { throw malformed("A regular expression must be a string.").at(2) }
-            let flag = rest.next()
+        case .predicate:
+            self = .not(try part())
+        case .comparison, .pattern, .text, .element, .membership, .list, .flag:
+            guard let comparison else { throw operands.misuse }
+            let (left, right) = (try operands.operand(), try operands.operand())
+            if comparison == .in { try checkMembership(left, right) }
+            self = .comparison(comparison, left, right)
+        case .range:
+            self = .between(try operands.operand(), try operands.literal(), try operands.literal())
+        case .words:
+            self = .match(try operands.operand(), try operands.text("The words of \"match\" must be a string."))
+        case .regex:
+            let subject = try operands.operand()
+            let pattern = try operands.text("A regular expression must be a string.")
+            let flag = json.count == 4 ? try operands.next() : nil
             guard flag?.equals("i") ?? true else {
                 throw malformed("The only option of a regular expression is \"i\".").at(3)
             }
-            self = .regex(subjectOperand, text, ignoresCase: flag != nil)
-        case "in_query", "not_in_query":
-            guard json.count == 3, let subject = rest.next(), let query = rest.next() else {
-                throw malformed("\"\(name)\" takes a key path and a query.")
-            }
-            let subjectOperand = try operand(subject, at: 1)
-            do throws(SkyrowError) {
-                self = .found(
-                    subjectOperand,
-                    by: try Subquery(query, budget: &budget),
-                    isNegated: name == "not_in_query"
-                )
-            } catch {
-                throw error.at(2)
-            }
-        case "related_to":
-            guard json.count == 3, let owner = rest.next(), let field = rest.next() else {
-                throw malformed("\"related_to\" takes a reference and the name of a relation.")
-            }
-            let target: RecordID
-            if let id = owner["$id"], owner.isObject, owner["$type"]?.equals("ref") == true,
+            self = .regex(subject, pattern, ignoresCase: flag != nil)
+        case .query:
+            let subject = try operands.operand()
+            let query = try operands.next { json throws(SkyrowError) in try Subquery(json, budget: &budget) }
+            self = .found(subject, by: query, isNegated: name == "not_in_query")
+        case .owner:
+            self = .related(to: try operands.owner(), try operands.next { json throws(SkyrowError) in try FieldPath(key: json) })
+        case .elements:
+            guard case .keyPath(let path) = try operands.operand() else { throw operands.misuse.at(1) }
+            self = .elements(path, name == "any" ? .any : .all, try part())
+        case .near, .box, .polygon:
+            self = try RecordPredicate(place: row.operands, &operands, count: json.count - 1)
+        }
+    }
+}
+
+/// The operands of an operator, one after the other; errors have the place of the operand.
+struct OperandReader {
+    private var rest: JSONView.Elements
+    private let row: QueryOperator
+    private var place = 0
+
+    fileprivate init(_ rest: JSONView.Elements, of row: QueryOperator) {
+        self.rest = rest
+        self.row = row
+    }
+
+    /// `"match" takes a key path and words.`
+    var misuse: SkyrowError { malformed(row.misuse) }
+
+    mutating func next() throws(SkyrowError) -> JSONView {
+        place += 1
+        guard let json = rest.next() else { throw misuse }
+        return json
+    }
+
+    mutating func next<Value>(_ read: (JSONView) throws(SkyrowError) -> Value) throws(SkyrowError) -> Value {
+        let json = try next()
+        do throws(SkyrowError) { return try read(json) } catch { throw error.at(place) }
+    }
+
+    fileprivate mutating func operand() throws(SkyrowError) -> Operand {
+        let list = row.takesList ? row.name : nil
+        return try next { json throws(SkyrowError) in try Operand(json, list) }
+    }
+
+    fileprivate mutating func literal() throws(SkyrowError) -> RecordValue {
+        try next { json throws(SkyrowError) in try RecordValue(literal: json) }
+    }
+
+    fileprivate mutating func text(_ message: String) throws(SkyrowError) -> String {
+        guard let text = try next().string else { throw malformed(message).at(place) }
+        return text
+    }
+
+    /// The record whose relation is searched for members. No value is a reference to a role, so that has its own reading.
+    fileprivate mutating func owner() throws(SkyrowError) -> RecordID {
+        let misuse = misuse
+        return try next { json throws(SkyrowError) in
+            if json.isObject, json["$type"]?.equals("ref") == true, let id = json["$id"],
                 let role = try? RecordID(json: id, isReadable: true), role.type == .role
             {
-                // No value is a reference to a role.
-                target = role
-            } else if owner.isObject, case .reference(let record) = try literal(owner, at: 1) {
-                target = record
-            } else {
-                throw malformed("\"related_to\" takes a reference and the name of a relation.").at(1)
+                return role
             }
-            do throws(SkyrowError) { self = .related(to: target, try FieldPath(key: field)) } catch {
-                throw error.at(2)
-            }
-        case "any", "all":
-            guard json.count == 3, let subject = rest.next(), let part = rest.next(),
-                let quantifier = Quantifier(rawValue: name)
-            else { throw malformed("\"\(name)\" takes a key path and a predicate.") }
-            guard case .keyPath(let path) = try operand(subject, at: 1) else {
-                throw malformed("\"\(name)\" takes a key path and a predicate.").at(1)
-            }
-            do throws(SkyrowError) {
-                self = .elements(path, quantifier, try RecordPredicate(part, budget: &budget))
-            } catch {
-                throw error.at(2)
-            }
-        case "near", "within_box", "within_polygon":
-            self = try RecordPredicate(place: json, name)
-        case "func":
-            self = try RecordPredicate(userRelation: json)
-        default:
-            guard let comparison = ComparisonOperator(rawValue: name) else {
-                throw malformed("The operator \"\(excerpt(of: name))\" does not exist.").at(0)
-            }
-            guard json.count == 3, let left = rest.next(), let right = rest.next() else {
-                throw malformed("\"\(name)\" takes two operands.")
-            }
-            let list = comparison.takesList ? name : nil
-            let operands = (try operand(left, at: 1, list), try operand(right, at: 2, list))
-            if comparison == .in { try checkMembership(operands.0, operands.1) }
-            self = .comparison(comparison, operands.0, operands.1)
+            guard json.isObject, case .reference(let record) = try RecordValue(literal: json) else { throw misuse }
+            return record
         }
     }
 }
@@ -146,7 +150,9 @@ extension RecordPredicate {
         guard json.count == 4, let subject = rest.next(), let relation = rest.next() else {
             throw malformed("\"userRelation\" takes a key path and a relation.")
         }
-        guard case .keyPath(let path) = try operand(subject, at: 2) else {
+        let operand: Operand
+        do throws(SkyrowError) { operand = try Operand(subject, nil) } catch { throw error.at(2) }
+        guard case .keyPath(let path) = operand else {
             throw malformed("\"userRelation\" takes a key path and a relation.").at(2)
         }
         guard relation.isObject, relation["$type"]?.equals("relation") == true, let name = relation["$name"]?.string
@@ -226,15 +232,6 @@ extension FieldPath {
     }
 }
 
-/// - Parameter list: the name of an operator that takes a list of literals.
-private func operand(_ json: JSONView, at place: Int, _ list: String? = nil) throws(SkyrowError) -> Operand {
-    do throws(SkyrowError) { return try Operand(json, list) } catch { throw error.at(place) }
-}
-
-private func literal(_ json: JSONView, at place: Int) throws(SkyrowError) -> RecordValue {
-    do throws(SkyrowError) { return try RecordValue(literal: json) } catch { throw error.at(place) }
-}
-
 /// `in` has three forms: a key path in a list, a string in a key path of a json field, and a location in one of a geometry.
 private func checkMembership(_ left: Operand, _ right: Operand) throws(SkyrowError) {
     switch (left, right) {
@@ -256,6 +253,7 @@ private func malformed(_ message: String) -> SkyrowError {
 }
 
 extension Operand {
+    /// - Parameter list: the name of an operator that takes a list of literals.
     fileprivate init(_ json: JSONView, _ list: String?) throws(SkyrowError) {
         switch json.kind {
         case .array:
@@ -386,67 +384,51 @@ extension FieldPath {
 extension JSONWriter {
     /// A predicate in the grammar that `record:query` takes.
     package func predicate(_ predicate: RecordPredicate) {
-        beginArray()
         switch predicate {
-        case .and(let parts):
-            string("and")
-            for part in parts { self.predicate(part) }
-        case .or(let parts):
-            string("or")
-            for part in parts { self.predicate(part) }
-        case .not(let part):
-            string("not")
-            self.predicate(part)
-        case .none(let parts):
-            string("none")
-            for part in parts { self.predicate(part) }
+        case .and(let parts): operation("and") { for part in parts { self.predicate(part) } }
+        case .or(let parts): operation("or") { for part in parts { self.predicate(part) } }
+        case .not(let part): operation("not") { self.predicate(part) }
+        case .none(let parts): operation("none") { for part in parts { self.predicate(part) } }
         case .between(let subject, let least, let most):
-            string("between")
-            operand(subject)
-            literal(least)
-            literal(most)
-        case .match(let subject, let words):
-            string("match")
-            operand(subject)
-            string(words)
+            operation("between", subject) {
+                literal(least)
+                literal(most)
+            }
+        case .match(let subject, let words): operation("match", subject) { string(words) }
         case .regex(let subject, let pattern, let ignoresCase):
-            string("regex")
-            operand(subject)
-            string(pattern)
-            if ignoresCase { string("i") }
+            operation("regex", subject) {
+                string(pattern)
+                if ignoresCase { string("i") }
+            }
         case .found(let subject, let query, let isNegated):
-            string(isNegated ? "not_in_query" : "in_query")
-            operand(subject)
-            subquery(query)
+            operation(isNegated ? "not_in_query" : "in_query", subject) { subquery(query) }
         case .elements(let path, let quantifier, let part):
-            string(quantifier.rawValue)
-            keyPath(path)
-            self.predicate(part)
+            operation(quantifier.rawValue, .keyPath(path)) { self.predicate(part) }
         case .userRelation(let path, let relation, let direction):
-            string("func")
-            string("userRelation")
-            keyPath(path)
-            beginObject()
-            key("$type")
-            string("relation")
-            key("$name")
-            string("_" + relation.rawValue)
-            key("$direction")
-            string(direction.rawValue)
-            endObject()
+            operation("func") {
+                string("userRelation")
+                keyPath(path)
+                beginObject()
+                key("$type")
+                string("relation")
+                key("$name")
+                string("_" + relation.rawValue)
+                key("$direction")
+                string(direction.rawValue)
+                endObject()
+            }
         case .related(let owner, let path):
-            string("related_to")
-            literal(.reference(owner))
-            string(path.description)
-        case .comparison(let comparison, let left, let right):
-            string(comparison.rawValue)
-            operand(left)
-            operand(right)
-        case .place(let path, let condition):
-            string(condition.name)
-            keyPath(path)
-            place(condition)
+            operation("related_to", .value(.reference(owner))) { string(path.description) }
+        case .comparison(let comparison, let left, let right): operation(comparison.rawValue, left) { operand(right) }
+        case .place(let path, let condition): operation(condition.name, .keyPath(path)) { place(condition) }
         }
+    }
+
+    private func operation(_ name: String, _ first: Operand? = nil, _ rest: () -> Void) {
+        beginArray()
+        string(name)
+        if let first { operand(first) }
+        rest()
         endArray()
     }
 

@@ -72,28 +72,3 @@ package struct RecordJSONWriter: RecordSink {
         writer.endObject()
     }
 }
-
-extension JSONWriter {
-    /// A value in the form in which a record has it; those with `$type` are in the files of their types.
-    @inline(__always)
-    func value(_ value: BorrowedValue) {
-        switch value {
-        case .null: null()
-        case .boolean(let value): boolean(value)
-        case .integer(let value): integer(value)
-        case .number(let value): columnNumber(value)
-        case .string(let utf8): string(utf8: utf8)
-        case .datetime(let value): date(value)
-        case .plainDatetime(let value): timestamp(value)
-        case .json(let text): json(validated: text)
-        case .recordID(let type, let id): recordID(type, id)
-        case .reference(let type, let id): reference(type, id)
-        case .bytes(let value): bytes(value)
-        case .location(let value): location(value)
-        case .geometry(let ewkb): geometry(ewkb: ewkb)
-        case .array(let elements): array(elements)
-        case .relation(let type): relation(type)
-        case .unknown(let type): unknown(type)
-        }
-    }
-}

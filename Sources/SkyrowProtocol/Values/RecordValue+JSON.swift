@@ -33,32 +33,6 @@ extension RecordValue {
         case .outOfRange, nil: throw .invalidArgument("A number does not fit into 64 bits.", field())
         }
     }
-
-    /// Reads an object with `$type`.
-    private init?(typed json: JSONView, type: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
-        switch type.string {
-        case "date": try self.init(date: json, field: field())
-        case "ref": try self.init(reference: json, field: field())
-        case "seq": self = .sequence
-        case "bytes": try self.init(bytes: json, field: field())
-        case "geo": try self.init(location: json, field: field())
-        case "geojson": try self.init(geometry: json, field: field())
-        case "relation": try self.init(relation: json, field: field())
-        case "unknown": return nil
-        case "asset":
-            throw SkyrowError(
-                .notSupported,
-                "This server does not support fields of the type \"\(type.string ?? "")\".",
-                info: ["arguments": .list([.string(field())])]
-            )
-        case let other:
-            throw .invalidArgument(
-                other.map { "The value type \"\(excerpt(of: $0))\" does not exist." }
-                    ?? "The member $type must be a string.",
-                field()
-            )
-        }
-    }
 }
 
 extension JSONView {

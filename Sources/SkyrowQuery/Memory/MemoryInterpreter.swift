@@ -246,21 +246,14 @@ private struct RecordView {
                 return ValueOrder(a, b, &budget).map { Truth($0.satisfies(relation)) } ?? .unknown
             }
             return a.isSameWhole(as: b, &budget).map { Truth($0 == (relation == .equal)) } ?? .unknown
-        case .pattern(let column, let pattern):
-            return text(of: column, &budget) { LikePattern(pattern).matches($0, within: &$1) }
+        case .text(let column, let test, let other):
+            return text(of: column, &budget) { test.holds(for: $0, other, within: &$1) }
         case .match(let column, let words):
             // Only the database can evaluate words of a language.
             if words.language.needsDatabase { return .unknown }
             return text(of: column, &budget) { words.matches($0, within: &$1) ?? false }
         case .regex(let column, let pattern):
             return text(of: column, &budget) { pattern.matches($0, within: &$1) }
-        case .suffix(let column, let suffix):
-            return text(of: column, &budget) { text, budget in
-                budget.take(comparing: suffix.utf8.count) && text.utf8.count >= suffix.utf8.count
-                    && text.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
-            }
-        case .substring(let column, let part):
-            return text(of: column, &budget) { $0.holds(part, within: &$1) }
         case .isOneOf(let column, let list): return isOneOf(column, list, &budget)
         case .hasID(let column, let wireIDs):
             guard case .scalar(.text(let id))? = value(of: column, &budget) else {
@@ -273,10 +266,11 @@ private struct RecordView {
                 return .unknown
             }
             return Truth(json.holds(text))
-        case .json(let column, let condition):
-            if condition.isEmptyList { return .no }
+        case .json(let column, let relation, let values):
+            // Even a missing value is not one of none.
+            if relation == .equal, values.isEmpty { return .no }
             guard case .json(let json)? = value(of: column, &budget) else { return .unknown }
-            return condition.holds(for: json, within: &budget).map { Truth($0) } ?? .unknown
+            return relation.holds(for: json, values, within: &budget).map { Truth($0) } ?? .unknown
         case .array(let column, let relation, let list): return array(column, relation, list, &budget)
         case .place(let column, let place):
             switch value(of: column, &budget) {
@@ -451,17 +445,7 @@ private struct RecordView {
             return .unknown
         }
         let elements = column.idForms == .plain ? stored : stored.map { $0?.wireForm(in: column.kind) }
-        let values = list.literals
-        func isSame(_ element: ResolvedLiteral?, _ value: ResolvedLiteral) -> Bool {
-            element.flatMap { ValueOrder($0, value, &budget) } == .same
-        }
-        switch relation {
-        case .equal:
-            return Truth(elements.count == values.count && zip(elements, values).allSatisfy { isSame($0, $1) })
-        case .holdsAll: return Truth(values.allSatisfy { value in elements.contains { isSame($0, value) } })
-        case .holdsAny: return Truth(values.contains { value in elements.contains { isSame($0, value) } })
-        case .heldBy: return Truth(elements.allSatisfy { element in values.contains { isSame(element, $0) } })
-        }
+        return Truth(relation.holds(for: elements, list.literals, within: &budget))
     }
 
     private mutating func text(
@@ -499,18 +483,65 @@ private struct RecordView {
         guard case .scalar(let scalar) = value, budget.take(comparing: list.bytes(comparedWith: scalar)) else {
             return .unknown
         }
-        switch (scalar, list) {
-        case (.text(let text), .texts(let list)): return Truth(list.contains { $0.isSameText(as: text) })
-        case (.integer(let integer), .integers(let list)): return Truth(list.contains(integer))
-        case (.number(let number), .numbers(let list)):
-            return Truth(list.contains { ValueOrder(numbers: $0, number) == .same })
-        case (.decimal(let number), .decimals(let list)): return Truth(list.contains(number))
-        case (.boolean(let flag), .booleans(let list)): return Truth(list.contains(flag))
-        case (.datetime(let instant), .datetimes(let list)): return Truth(list.contains(instant))
-        case (.bytes(let bytes), .bytes(let list)): return Truth(list.contains(bytes))
-        case (.location(let location), .locations(let list)):
-            return Truth(list.contains { $0.isSame(as: location) })
-        default: return .unknown
+        return list.contains(scalar).map { Truth($0) } ?? .unknown
+    }
+}
+
+// MARK: Operators
+
+extension TextTest {
+    /// Whether a text passes the test with another one; false if the budget is exceeded.
+    fileprivate func holds(for text: String, _ other: String, within budget: inout StepBudget) -> Bool {
+        switch self {
+        case .pattern: LikePattern(other).matches(text, within: &budget)
+        case .suffix:
+            budget.take(comparing: other.utf8.count) && text.utf8.count >= other.utf8.count
+                && text.utf8.suffix(other.utf8.count).elementsEqual(other.utf8)
+        case .substring: text.holds(other, within: &budget)
         }
+    }
+}
+
+extension ArrayRelation {
+    /// Whether the elements of an array, nil for NULL, have the relation to some values.
+    fileprivate func holds(
+        for elements: [ResolvedLiteral?],
+        _ values: [ResolvedLiteral],
+        within budget: inout StepBudget
+    ) -> Bool {
+        func isSame(_ element: ResolvedLiteral?, _ value: ResolvedLiteral) -> Bool {
+            element.flatMap { ValueOrder($0, value, &budget) } == .same
+        }
+        return switch self {
+        case .equal: elements.count == values.count && zip(elements, values).allSatisfy { isSame($0, $1) }
+        case .holdsAll: values.allSatisfy { value in elements.contains { isSame($0, value) } }
+        case .holdsAny: values.contains { value in elements.contains { isSame($0, value) } }
+        case .heldBy: elements.allSatisfy { element in values.contains { isSame(element, $0) } }
+        }
+    }
+
+    /// Whether a JSON value has the relation to others; nil for texts that are nested too deep, and if the budget is exceeded.
+    fileprivate func holds(for text: JSONText, _ values: [JSONText], within budget: inout StepBudget) -> Bool? {
+        // The identity of each element, and of each value to find, is computed.
+        let own = values.reduce(2 * text.utf8.count) { $0 + $1.utf8.count }
+        guard budget.take(parsing: own), budget.take(values.count) else { return nil }
+        return text.withValue { json -> Bool? in
+            let elements = json.elements.map { JSONIdentity($0) }
+            // Each value is compared with each element.
+            guard budget.take(elements.count * values.count / 4) else { return nil }
+            switch self {
+            case .equal:
+                let own = JSONIdentity(json)
+                return values.contains { value in
+                    guard let identity = value.identity else { return false }
+                    return identity == own || (value.isScalar && elements.contains(identity))
+                }
+            case .holdsAll: return values.allSatisfy { $0.identity.map(elements.contains) ?? false }
+            case .holdsAny: return values.contains { $0.identity.map(elements.contains) ?? false }
+            case .heldBy:
+                let identities = Set(values.compactMap(\.identity))
+                return json.isArray && elements.allSatisfy(identities.contains)
+            }
+        } ?? nil
     }
 }

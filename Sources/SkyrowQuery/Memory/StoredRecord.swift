@@ -148,39 +148,3 @@ extension JSONText {
         withValue { $0.isArray ? Int64($0.count) : nil } ?? nil
     }
 }
-
-/// A non-NULL value of a stored record.
-package enum StoredValue: Hashable, Sendable {
-    /// A value that is compared with others of its type; for an id, the stored one.
-    case scalar(ResolvedLiteral)
-    case json(JSONText)
-    /// The elements of an array, nil for NULL; for references and members of a relation, stored ids.
-    case array([ResolvedLiteral?])
-    /// A value that can only be compared with `null`.
-    case opaque
-
-    /// nil for `null`, and for a sequence without a number yet.
-    init?(_ value: RecordValue, reference: (RecordID) -> String) {
-        switch value {
-        case .null, .sequence: return nil
-        case .string(let text): self = .scalar(.text(text))
-        case .integer(let integer): self = .scalar(.integer(integer))
-        case .number(let number): self = .scalar(.number(number))
-        case .boolean(let flag): self = .scalar(.boolean(flag))
-        case .datetime(let instant): self = .scalar(.datetime(instant))
-        case .json(let text): self = .json(text)
-        case .reference(let id): self = .scalar(.text(reference(id)))
-        case .bytes(let bytes): self = .scalar(.bytes(bytes))
-        case .location(let location): self = .scalar(.location(location))
-        case .geometry(let geometry): self = .scalar(.geometry(geometry))
-        case .array(let elements):
-            self = .array(
-                elements.map { element in
-                    if case .scalar(let literal)? = StoredValue(element, reference: reference) { literal } else { nil }
-                }
-            )
-        // A record does not contain its members.
-        case .relation: self = .array([])
-        }
-    }
-}

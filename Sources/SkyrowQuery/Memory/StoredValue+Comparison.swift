@@ -42,57 +42,11 @@ extension ValueOrder {
 }
 
 extension ResolvedLiteral {
-    /// Returns an upper bound on the compared bytes.
-    func bytes(comparedWith other: ResolvedLiteral) -> Int {
-        switch (self, other) {
-        case (.text(let a), .text(let b)): min(a.utf8.count, b.utf8.count)
-        case (.bytes(let a), .bytes(let b)): min(a.count, b.count)
-        case (.geometry(let a), .geometry(let b)): 16 * min(a.positions.count, b.positions.count)
-        case (.decimal(let a), .decimal(let b)): min(a.digitCount, b.digitCount)
-        default: 1
-        }
-    }
-}
-
-extension ResolvedList {
-    /// Returns an estimate of the compared bytes: texts of different lengths need few.
-    func bytes(comparedWith value: ResolvedLiteral) -> Int {
-        switch (self, value) {
-        case (.texts(let list), .text(let text)):
-            list.reduce(0) { $0 + 8 + ($1.utf8.count == text.utf8.count ? text.utf8.count : 0) }
-        case (.bytes(let list), .bytes(let bytes)):
-            list.reduce(0) { $0 + 8 + ($1.count == bytes.count ? bytes.count : 0) }
-        case (.decimals(let list), .decimal(let number)): (8 + number.digitCount) * list.count
-        default: count
-        }
-    }
-}
-
-extension ResolvedLiteral {
     /// Returns the wire id of an element in an array of references.
     func wireForm(in kind: ValueKind) -> ResolvedLiteral {
         guard case .array(.reference) = kind, case .text(let id) = self else { return self }
         return .text(StoredID.wireID(of: id))
     }
-}
-
-extension ResolvedList {
-    /// The values of the list as single literals.
-    package var literals: [ResolvedLiteral] {
-        switch self {
-        case .texts(let list): list.map { .text($0) }
-        case .integers(let list): list.map { .integer($0) }
-        case .numbers(let list): list.map { .number($0) }
-        case .decimals(let list): list.map { .decimal($0) }
-        case .booleans(let list): list.map { .boolean($0) }
-        case .datetimes(let list): list.map { .datetime($0) }
-        case .bytes(let list): list.map { .bytes($0) }
-        case .locations(let list): list.map { .location($0) }
-        }
-    }
-
-    /// Whether the list is empty; then even a missing value gives false.
-    var isEmpty: Bool { count == 0 }
 }
 
 extension StoredIDForms {

@@ -74,24 +74,3 @@ enum ValueOrder {
         }
     }
 }
-
-extension ValueOrder {
-    /// nil for values of incomparable types.
-    init?(_ a: ResolvedLiteral, _ b: ResolvedLiteral) {
-        switch (a, b) {
-        case (.text(let a), .text(let b)): self = ValueOrder(texts: a, b)
-        case (.integer(let a), .integer(let b)): self = ValueOrder(a, b)
-        case (.number(let a), .number(let b)): self = ValueOrder(numbers: a, b)
-        case (.integer(let a), .number(let b)): self = ValueOrder(a, beside: b)
-        case (.number(let a), .integer(let b)): self = ValueOrder(b, beside: a).turned
-        case (.decimal(let a), .decimal(let b)): self = ValueOrder(a, b)
-        case (.boolean(let a), .boolean(let b)): self = ValueOrder(a ? 1 : 0, b ? 1 : 0)
-        case (.datetime(let a), .datetime(let b)): self = ValueOrder(a, b)
-        case (.bytes(let a), .bytes(let b)): self = ValueOrder(bytes: a, b)
-        // These have equality but no order.
-        case (.location(let a), .location(let b)): self = a.isSame(as: b) ? .same : .greater
-        case (.geometry(let a), .geometry(let b)): self = a.isSame(as: b) ? .same : .greater
-        default: return nil
-        }
-    }
-}

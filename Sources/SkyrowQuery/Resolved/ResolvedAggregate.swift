@@ -69,20 +69,3 @@ package struct GroupType: QueryRecordType {
 struct GroupSchema: QuerySchema {
     subscript(type: RecordTypeName) -> GroupType? { nil }
 }
-
-extension ValueKind {
-    /// The field type of a group's member.
-    package var answerType: FieldType {
-        switch self {
-        case .integer: .integer
-        case .number: .number
-        // JSON keeps every digit.
-        case .decimal: .json
-        case .boolean: .boolean
-        case .datetime: .datetime
-        case .bytes: .bytes
-        case .reference(let type), .id(let type): .reference(type)
-        default: .string
-        }
-    }
-}

@@ -1,4 +1,3 @@
-package import SkyrowJSON
 package import SkyrowModel
 
 /// A fully resolved predicate: its columns and literals have types, and the result for missing values is defined.
@@ -24,22 +23,20 @@ package indirect enum ResolvedPredicate: Hashable, Sendable {
     case comparison(ResolvedColumn, Relation, ResolvedLiteral)
     /// Compares two columns of one type, or exactly two of numbers.
     case columns(ResolvedColumn, Relation, ResolvedColumn)
-    /// A text that matches a pattern as a whole.
-    case pattern(ResolvedColumn, String)
+    /// A text that another one is tested with.
+    case text(ResolvedColumn, TextTest, String)
     /// A text that contains the words of a query.
     case match(ResolvedColumn, WordQuery)
     /// A text that contains a match of a regular expression.
     case regex(ResolvedColumn, RegexPattern)
-    /// A text with this suffix.
-    case suffix(ResolvedColumn, String)
-    /// A text that contains another.
-    case substring(ResolvedColumn, String)
     case isOneOf(ResolvedColumn, ResolvedList)
     /// An id that is one of these wire ids.
     case hasID(ResolvedColumn, [String])
     /// A JSON array with this string as an element, or an object with this key.
     case holdsText(ResolvedColumn, String)
-    case json(ResolvedColumn, JSONCondition)
+    /// Compares a JSON value with others, which are equal as defined by ``JSONIdentity``; true for every value that has to hold
+    /// all of none.
+    case json(ResolvedColumn, ArrayRelation, [JSONText])
     /// Compares an array with values of its element type; those of references are wire ids.
     case array(ResolvedColumn, ArrayRelation, ResolvedList)
     /// A location, or a whole geometry, that meets a condition.
@@ -68,8 +65,8 @@ package indirect enum ResolvedPredicate: Hashable, Sendable {
         case .not(let part): part.needsOtherRecords
         case .isFound, .isNotFound, .isMember, .isRelated, .hasEach: true
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
-        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .pattern, .regex, .match, .suffix,
-            .substring, .isOneOf, .hasID, .holdsText, .json, .array, .place, .covers:
+        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .text, .regex, .match, .isOneOf, .hasID,
+            .holdsText, .json, .array, .place, .covers:
             false
         }
     }
@@ -126,30 +123,6 @@ package struct ResolvedSubquery: Hashable, Sendable {
     }
 }
 
-/// How an array is compared with some values. A NULL element equals none of them.
-package enum ArrayRelation: Hashable, Sendable {
-    /// It has exactly these elements in this order.
-    case equal
-    /// It contains all of the values.
-    case holdsAll
-    /// It contains at least one of the values.
-    case holdsAny
-    /// Each of its elements is one of the values.
-    case heldBy
-}
-
-/// A condition on a JSON value; values are equal as defined by ``JSONIdentity``.
-package enum JSONCondition: Hashable, Sendable {
-    /// It is one of these, or an array that contains one of the scalars among them.
-    case isOneOf([JSONText])
-    /// It is an array that contains all of these; true for every value if empty.
-    case containsAll([JSONText])
-    /// It is an array that contains at least one of these.
-    case containsAny([JSONText])
-    /// It is an array, and each of its elements is one of these.
-    case containedBy([JSONText])
-}
-
 /// A comparison of two values of one type.
 package enum Relation: Hashable, Sendable {
     case equal, unequal, less, lessOrEqual, greater, greaterOrEqual
@@ -163,9 +136,7 @@ package enum Relation: Hashable, Sendable {
         case .lte: self = .lessOrEqual
         case .gt: self = .greater
         case .gte: self = .greaterOrEqual
-        case .like, .ilike, .startsWith, .endsWith, .in, .nin, .contains, .containsAll, .containsAny, .containedBy,
-            .exists:
-            return nil
+        default: return nil
         }
     }
 
@@ -186,46 +157,6 @@ package enum Relation: Hashable, Sendable {
         switch self {
         case .equal, .unequal: false
         case .less, .lessOrEqual, .greater, .greaterOrEqual: true
-        }
-    }
-}
-
-/// A value of the type of the column that it is compared with.
-package enum ResolvedLiteral: Hashable, Sendable {
-    case text(String)
-    case integer(Int64)
-    case number(Double)
-    case decimal(JSONDecimal)
-    case boolean(Bool)
-    case datetime(Timestamp)
-    case bytes([UInt8])
-    case location(Location)
-    case geometry(Geometry)
-}
-
-/// Values of the type of the column that is searched for among them.
-package enum ResolvedList: Hashable, Sendable {
-    case texts([String])
-    case integers([Int64])
-    case numbers([Double])
-    case decimals([JSONDecimal])
-    case booleans([Bool])
-    case datetimes([Timestamp])
-    case bytes([[UInt8]])
-    case locations([Location])
-}
-
-extension ResolvedList {
-    package var count: Int {
-        switch self {
-        case .texts(let list): list.count
-        case .integers(let list): list.count
-        case .numbers(let list): list.count
-        case .decimals(let list): list.count
-        case .booleans(let list): list.count
-        case .datetimes(let list): list.count
-        case .bytes(let list): list.count
-        case .locations(let list): list.count
         }
     }
 }

@@ -7,13 +7,10 @@ extension Comparison {
     /// Compares a JSON column with a literal. Errors are relative to the literal; the caller adds its path.
     func json(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         switch comparison {
-        case .eq: return .json(column, .isOneOf([try jsonText(value)]))
-        case .neq: return .not(.json(column, .isOneOf([try jsonText(value)])))
-        case .contains: return .json(column, .containsAll([try jsonText(value)]))
-        case .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith:
-            return try typed(by: value).withLiteral(comparison, value)
-        case .in, .nin, .containsAll, .containsAny, .containedBy, .exists:
-            throw .predicateInvalid("\"\(row.name)\" does not take a literal.", path)
+        case .eq: return .json(column, .equal, [try jsonText(value)])
+        case .neq: return .not(.json(column, .equal, [try jsonText(value)]))
+        case .contains: return .json(column, .holdsAll, [try jsonText(value)])
+        default: return try typed(by: value).withLiteral(comparison, value)
         }
     }
 
@@ -25,7 +22,7 @@ extension Comparison {
         case .string: return reading(.string, at: steps)
         case .boolean: return reading(.boolean, at: steps)
         case .datetime: return reading(.datetime, at: steps)
-        case .null, .json, .reference, .sequence, .bytes, .location, .geometry, .array, .relation:
+        default:
             throw .literalInvalid("a string, a number, a boolean or a date", path)
         }
     }
@@ -62,19 +59,8 @@ extension Comparison {
             writer.key("$id")
             writer.string(id.description)
             writer.endObject()
-        case .null, .number, .datetime, .sequence, .bytes, .location, .geometry, .relation:
+        default:
             throw .literalInvalid("a JSON value", path)
-        }
-    }
-
-    /// Returns the number of a literal, with all of its digits.
-    func decimal(_ value: RecordValue) throws(SkyrowError) -> JSONDecimal {
-        switch value {
-        case .integer(let integer): return JSONDecimal(integer)
-        case .number(let number):
-            guard let decimal = JSONDecimal(number) else { throw .literalInvalid("a number", path) }
-            return decimal
-        default: throw .literalInvalid("a number", path)
         }
     }
 }

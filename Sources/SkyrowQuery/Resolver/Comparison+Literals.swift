@@ -5,19 +5,15 @@ internal import SkyrowModel
 
 extension Comparison {
     func text(_ comparison: ComparisonOperator, _ text: String) throws(SkyrowError) -> ResolvedPredicate {
-        switch comparison {
-        case .eq, .neq, .gt, .gte, .lt, .lte: return try related(comparison, .text(text))
-        case .like:
+        switch row.test {
+        case nil where comparison == .startsWith:
+            return prefix(.text(text), end: text.endOfPrefix.map { .text($0) }, isEmpty: text.isEmpty)
+        case nil: return try related(comparison, .text(text))
+        case .pattern?:
             try requirePattern(text)
-            return withRange(of: LikePattern(text).head, .pattern(column, text))
-        case .ilike:
-            try requirePattern(text)
-            return .pattern(column.folded, TextFolding.fold(text))
-        case .startsWith: return prefix(.text(text), end: text.endOfPrefix.map { .text($0) }, isEmpty: text.isEmpty)
-        case .endsWith: return .suffix(column, text)
-        case .contains: return .substring(column, text)
-        case .in, .nin, .containsAll, .containsAny, .containedBy, .exists:
-            throw .predicateInvalid("The right side of \"\(row.name)\" cannot be text.", path)
+            if comparison == .ilike { return .text(column.folded, .pattern, TextFolding.fold(text)) }
+            return withRange(of: LikePattern(text).head, .text(column, .pattern, text))
+        case let test?: return .text(column, test, text)
         }
     }
 
@@ -51,9 +47,9 @@ extension Comparison {
         }
     }
 
-    func bytes(_ comparison: ComparisonOperator, _ bytes: [UInt8]) throws(SkyrowError) -> ResolvedPredicate {
-        guard comparison == .startsWith else { return try related(comparison, .bytes(bytes)) }
-        return prefix(.bytes(bytes), end: bytes.endOfPrefix.map { .bytes($0) }, isEmpty: bytes.isEmpty)
+    /// Bytes that begin with others.
+    func prefix(_ bytes: [UInt8]) -> ResolvedPredicate {
+        prefix(.bytes(bytes), end: bytes.endOfPrefix.map { .bytes($0) }, isEmpty: bytes.isEmpty)
     }
 
     /// Returns a string in the compared form of the column.
@@ -67,8 +63,7 @@ extension Comparison {
         switch comparison {
         case .eq: return .hasID(column, [wireID])
         case .neq: return .not(.hasID(column, [wireID]))
-        case .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .in, .nin, .contains, .containsAll,
-            .containsAny, .containedBy, .exists:
+        default:
             var seen = column
             seen.readsWireID = column.idForms != .plain
             return try Comparison(seen, path, row, literalAt: literalPlace).text(comparison, wireID)
@@ -78,43 +73,33 @@ extension Comparison {
     // MARK: Numbers
 
     func integer(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
-        switch cast(value, .integer) {
-        case .integer(let literal):
-            return try exact(.compare(comparison, literal)) { .integer($0) }
-        case .number(let literal):
-            guard let exact = NumberComparison<Int64>(comparison, literal) else {
-                throw .literalInvalid("a number", path)
-            }
-            return try self.exact(exact) { .integer($0) }
-        default:
-            throw .literalInvalid("a number", path)
+        switch (cast(value, .integer), Relation(comparison)) {
+        case (.integer(let literal), let relation?): return .comparison(column, relation, .integer(literal))
+        case (.number(let literal), let relation?):
+            guard let exact = NumberComparison<Int64>(relation, literal) else { break }
+            return self.exact(exact) { .integer($0) }
+        default: break
         }
+        throw .literalInvalid("a number", path)
     }
 
     func number(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
-        switch cast(value, .number) {
-        case .number(let literal):
-            return try exact(.compare(comparison, literal)) { .number($0) }
-        case .integer(let literal):
-            guard let exact = NumberComparison<Double>(comparison, literal) else {
-                throw .literalInvalid("a number", path)
-            }
-            return try self.exact(exact) { .number($0) }
-        default:
-            throw .literalInvalid("a number", path)
+        switch (cast(value, .number), Relation(comparison)) {
+        case (.number(let literal), let relation?): return .comparison(column, relation, .number(literal))
+        case (.integer(let literal), let relation?):
+            return exact(NumberComparison<Double>(relation, literal)) { .number($0) }
+        default: throw .literalInvalid("a number", path)
         }
     }
 
     private func exact<Literal>(
         _ comparison: NumberComparison<Literal>,
         _ literal: (Literal) -> ResolvedLiteral
-    ) throws(SkyrowError) -> ResolvedPredicate {
+    ) -> ResolvedPredicate {
         switch comparison {
-        case .always: return .constant(column, true)
-        case .never: return .constant(column, false)
-        case .compare(let comparison, let bound):
-            guard let relation = Relation(comparison) else { throw .literalInvalid("a number", path) }
-            return .comparison(column, relation, literal(bound))
+        case .always: .constant(column, true)
+        case .never: .constant(column, false)
+        case .compare(let relation, let bound): .comparison(column, relation, literal(bound))
         }
     }
 
@@ -146,24 +131,15 @@ extension Comparison {
         return cast.value(of: text) ?? value
     }
 
+    /// Returns the literal of the column's kind that a value is.
+    func literal(_ value: RecordValue) throws(SkyrowError) -> ResolvedLiteral {
+        guard let literal = column.kind.literal(value) else { throw .literalInvalid(column.kind.noun, path) }
+        return literal
+    }
+
     func boolean(_ value: RecordValue) throws(SkyrowError) -> Bool {
         guard case .boolean(let flag) = cast(value, .boolean) else { throw .literalInvalid("a boolean", path) }
         return flag
-    }
-
-    func instant(_ value: RecordValue) throws(SkyrowError) -> Timestamp {
-        guard case .datetime(let instant) = cast(value, .datetime) else { throw .literalInvalid("a date", path) }
-        return instant
-    }
-
-    func bytes(_ value: RecordValue) throws(SkyrowError) -> [UInt8] {
-        guard case .bytes(let bytes) = cast(value, .bytes) else { throw .literalInvalid("bytes", path) }
-        return bytes
-    }
-
-    func location(_ value: RecordValue) throws(SkyrowError) -> Location {
-        guard case .location(let location) = value else { throw .literalInvalid("a location", path) }
-        return location
     }
 
     /// Geometries that equal a literal or contain a location.

@@ -17,7 +17,7 @@ struct Comparison {
 
     /// Compares a column with a literal.
     func condition(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
-        guard !comparison.takesList else { throw listMissing(comparison) }
+        guard !row.takesList else { throw listMissing(comparison) }
         if comparison == .exists { return try existence(value) }
         if case .null = value { return try withNull() }
         try requireMeaning()
@@ -75,7 +75,7 @@ struct Comparison {
             case .access, .opaque: "A field of this type can only be compared with null."
             case .reference where !takesText:
                 "References can only be compared with \"eq\", \"neq\", \"in\" and \"nin\"."
-            case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
+            default:
                 takesText
                     ? "Only strings can be compared with \"\(row.name)\"."
                     : "Only arrays can be compared with \"\(row.name)\"."
@@ -86,9 +86,7 @@ struct Comparison {
     private var takesText: Bool {
         switch row.operands {
         case .pattern, .text, .element, .regex, .words: true
-        case .joined, .predicates, .predicate, .comparison, .membership, .list, .flag, .range, .query, .elements, .near,
-            .box, .polygon, .owner:
-            false
+        default: false
         }
     }
 
@@ -109,16 +107,14 @@ struct Comparison {
                 return try isWithin(center, value)
             }
             return try number(comparison, value)
-        case .location: return try related(comparison, .location(location(value)))
         case .geometry: return try geometry(comparison, value)
-        case .decimal: return try related(comparison, .decimal(decimal(value)))
-        case .boolean: return try related(comparison, .boolean(boolean(value)))
-        case .datetime: return try related(comparison, .datetime(instant(value)))
-        case .bytes: return try bytes(comparison, bytes(value))
         case .json: return try json(comparison, value)
         case .array(let element): return try array(of: element, comparison, value)
-        case .access, .opaque: throw .literalInvalid("null", path)
         case .relation: throw .literalInvalid("a reference", path)
+        default:
+            let literal = try literal(value)
+            if comparison == .startsWith, case .bytes(let bytes) = literal { return prefix(bytes) }
+            return try related(comparison, literal)
         }
     }
 
@@ -134,7 +130,7 @@ struct Comparison {
             throw listMissing(comparison)
         case .list(let values):
             let place = values.firstIndex(of: .null)
-            guard comparison.takesList, let place else {
+            guard row.takesList, let place else {
                 throw .predicateInvalid("\"\(row.name)\" does not take a list.", path).at(literalPlace)
             }
             throw .predicateInvalid("\"\(row.name)\" does not take null.", path).at(place).at(literalPlace)
@@ -161,7 +157,7 @@ struct Comparison {
         beside other: ResolvedColumn
     ) throws(SkyrowError) -> ResolvedPredicate {
         guard let relation = Relation(comparison) else {
-            if comparison.takesList { throw listMissing(comparison) }
+            if row.takesList { throw listMissing(comparison) }
             let message =
                 row.takesPattern
                 ? "The right side of \"\(row.name)\" must be a pattern."
@@ -169,15 +165,9 @@ struct Comparison {
             throw .predicateInvalid(message, path).at(literalPlace)
         }
         switch (column.kind, other.kind) {
-        case (.string, .string), (.user, .user), (.boolean, .boolean), (.datetime, .datetime), (.bytes, .bytes),
-            (.integer, .integer), (.number, .number), (.integer, .number), (.number, .integer), (.decimal, .decimal),
-            (.database, .database), (.location, .location), (.geometry, .geometry), (.string, .user), (.user, .string),
-            (.database, .user), (.user, .database):
-            if column.kind == .location || column.kind == .geometry { try requireMeaning() }
-        case (.json, .json):
-            try requireMeaning()
-        case (.array(let a), .array(let b)) where a == b:
-            try requireMeaning()
+        case (.integer, .number), (.number, .integer), (.string, .user), (.user, .string), (.database, .user),
+            (.user, .database):
+            break
         case (.reference(let a), .reference(let b)) where a == b,
             (.reference(let a), .id(let b)) where a == b,
             (.id(let a), .reference(let b)) where a == b,
@@ -185,6 +175,8 @@ struct Comparison {
             try requireEquality(relation)
         case (.reference(.user), .user), (.user, .reference(.user)), (.id(.user), .user), (.user, .id(.user)):
             try requireEquality(relation)
+        case (let a, let b) where a == b && a.valueClass != .opaque && a.valueClass != .relation:
+            try requireMeaning()
         default:
             throw .predicateInvalid("The two key paths of a comparison have different types.", path).at(literalPlace)
         }
@@ -209,10 +201,8 @@ struct Comparison {
         switch comparison {
         case .in: return try membership(values)
         case .nin: return .not(try membership(values))
-        case .containsAll: return try elements(.holdsAll, values)
-        case .containsAny: return try elements(.holdsAny, values)
-        case .containedBy: return try elements(.heldBy, values)
-        case .eq, .neq, .gt, .gte, .lt, .lte, .like, .ilike, .startsWith, .endsWith, .contains, .exists:
+        default:
+            if let relation = row.relation { return try elements(relation, values) }
             throw .predicateInvalid("\"\(row.name)\" does not take a list.", path).at(literalPlace)
         }
     }
@@ -235,15 +225,14 @@ struct Comparison {
             return .hasID(column, try each(values) { value throws(SkyrowError) in try referredID(value, of: type) })
         case .integer: return .isOneOf(column, .integers(try each(values, exactInteger).compactMap { $0 }))
         case .number: return .isOneOf(column, .numbers(try each(values, exactNumber).compactMap { $0 }))
-        case .decimal: return .isOneOf(column, .decimals(try each(values, decimal)))
-        case .boolean: return .isOneOf(column, .booleans(try each(values, boolean)))
-        case .datetime: return .isOneOf(column, .datetimes(try each(values, instant)))
-        case .bytes: return .isOneOf(column, .bytes(try each(values, bytes)))
-        case .location: return .isOneOf(column, .locations(try each(values, location)))
-        case .json: return .json(column, .isOneOf(try each(values, jsonText)))
+        case .json: return .json(column, .equal, try each(values, jsonText))
         case .array(let element): return try shared(with: values, element)
-        case .geometry, .access, .opaque: throw .literalInvalid("null", path).at(literalPlace)
         case .relation: throw .literalInvalid("references", path).at(literalPlace)
+        default:
+            guard let list = ResolvedList(try each(values, literal), of: column.kind) else {
+                throw .literalInvalid("null", path).at(literalPlace)
+            }
+            return .isOneOf(column, list)
         }
     }
 
@@ -267,13 +256,7 @@ struct Comparison {
             throw .predicateInvalid("\"\(row.name)\" does not take null.", path).at(place).at(literalPlace)
         }
         if case .array(let element) = column.kind { return try array(of: element, relation, values) }
-        let texts = try each(values, jsonText)
-        switch relation {
-        case .holdsAll: return .json(column, .containsAll(texts))
-        case .holdsAny: return .json(column, .containsAny(texts))
-        case .heldBy: return .json(column, .containedBy(texts))
-        case .equal: return .json(column, .isOneOf(texts))
-        }
+        return .json(column, relation, try each(values, jsonText))
     }
 
     /// `["in", "text", keypath]`: an array contains this element, a JSON array this string, or an object this key;
@@ -308,7 +291,7 @@ extension ResolvedPredicate {
         switch self {
         case .isOneOf(_, let list): list.count == 0
         case .hasID(_, let ids): ids.isEmpty
-        case .json(_, .isOneOf(let texts)): texts.isEmpty
+        case .json(_, .equal, let texts): texts.isEmpty
         case .or(let parts): parts.isEmpty
         default: false
         }

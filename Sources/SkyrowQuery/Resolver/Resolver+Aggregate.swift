@@ -139,22 +139,16 @@ extension Resolver {
 extension ValueKind {
     /// Whether records can be grouped by it.
     fileprivate var isGroupable: Bool {
-        switch self {
-        case .string, .integer, .number, .decimal, .boolean, .datetime, .reference, .id, .user, .database: true
-        default: false
-        }
+        isSortable && self != .bytes
     }
 
     fileprivate func takes(_ function: Aggregate.Function) -> Bool {
         switch function {
         case .count: true
         case .sum, .average: self == .integer || self == .number || self == .decimal
-        case .countDistinct: isGroupable || self == .bytes
+        case .countDistinct: isSortable
         case .minimum, .maximum:
-            switch self {
-            case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .user, .database: true
-            default: false
-            }
+            !valueClass.isDisjoint(with: .scalars.subtracting(.id))
         }
     }
 }

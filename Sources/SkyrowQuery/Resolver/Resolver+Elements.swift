@@ -175,7 +175,7 @@ extension Resolver {
         _ other: Operand,
         literalAt place: Int
     ) throws(SkyrowError) -> ResolvedPredicate {
-        let row = OperatorTable.row(of: comparison)
+        let row = comparison.row
         func member(_ comparison: ComparisonOperator, _ other: Operand) throws(SkyrowError) -> ResolvedPredicate {
             try anyOf(list, at: 3 - place) { .comparison(comparison, .keyPath($0), other) }
         }
@@ -237,7 +237,7 @@ extension Resolver {
         if comparison == .neq { throw Self.negated(comparison.rawValue, several) }
         var one = try side(left, at: 1)
         var other = try side(right, at: 2)
-        let row = OperatorTable.row(of: comparison)
+        let row = comparison.row
         // Columns are relative to the innermost records: those of the side with several, or of the right side if both have
         // several.
         if other.lists.isEmpty { other.column.scope = scope } else { one.column.scope = innermost(one) }

@@ -142,16 +142,16 @@ extension Resolver {
         _ right: Operand
     ) throws(SkyrowError) -> ResolvedPredicate {
         try countComparison()
-        let row = OperatorTable.row(of: comparison)
+        let row = comparison.row
         if row.takesPattern { try countPattern() }
         switch (left, right) {
         case (.keyPath, .value(let value)), (.function, .value(let value)):
             let (column, path) = try subject(left, at: 1)
-            try admitText(value, of: comparison, column, path)
+            try admitText(value, of: row, column, path)
             return try Comparison(column, path, row, literalAt: 2).condition(comparison, value)
         case (.keyPath, .list(let values)), (.function, .list(let values)):
             let (column, path) = try subject(left, at: 1)
-            try countList(values, comparison, path)
+            try countList(values, row, path)
             return try Comparison(column, path, row, literalAt: 2).condition(comparison, among: values)
         case (.keyPath, .keyPath), (.keyPath, .function), (.function, .keyPath), (.function, .function):
             let (column, path) = try subject(left, at: 1)
@@ -262,16 +262,15 @@ extension Resolver {
 
     private mutating func countList(
         _ values: [RecordValue],
-        _ comparison: ComparisonOperator,
+        _ row: QueryOperator,
         _ path: KeyPath
     ) throws(SkyrowError) {
-        guard comparison.takesList else {
-            throw .predicateInvalid("\"\(comparison.rawValue)\" does not take a list.", path).at(2)
+        guard row.takesList else {
+            throw .predicateInvalid("\"\(row.name)\" does not take a list.", path).at(2)
         }
-        let most =
-            comparison == .in || comparison == .nin ? PredicateUse.maximumListValues : PredicateUse.maximumElements
+        let most = row.relation == nil ? PredicateUse.maximumListValues : PredicateUse.maximumElements
         guard values.count <= most else {
-            throw .predicateInvalid("\"\(comparison.rawValue)\" takes at most \(most) values.", path).at(2)
+            throw .predicateInvalid("\"\(row.name)\" takes at most \(most) values.", path).at(2)
         }
         use.listValues += values.count
         guard use.listValues <= PredicateUse.maximumListValues else {
@@ -289,19 +288,16 @@ extension Resolver {
     /// Bounds texts that are searched for at every position of a value.
     private mutating func admitText(
         _ value: RecordValue,
-        of comparison: ComparisonOperator,
+        of row: QueryOperator,
         _ column: ResolvedColumn,
         _ path: KeyPath
     ) throws(SkyrowError) {
-        guard case .string(let text) = value else { return }
-        switch comparison {
-        case .like, .ilike: try admitPattern(text, path)
-        case .contains where !column.valueClass.isSubset(of: [.json, .jsonPath, .array]), .endsWith:
+        guard row.test != nil, case .string(let text) = value else { return }
+        if row.takesPattern {
+            try admitPattern(text, path)
+        } else if row.operands == .text || !column.valueClass.isSubset(of: .arrays) {
             try countPattern()
             try admitBytes(text, path)
-        case .eq, .neq, .gt, .gte, .lt, .lte, .startsWith, .in, .nin, .contains, .containsAll, .containsAny,
-            .containedBy, .exists:
-            break
         }
     }
 
@@ -343,8 +339,7 @@ extension ComparisonOperator {
         case .lt: .gt
         case .lte: .gte
         case .eq, .neq, .in: self
-        case .like, .ilike, .startsWith, .endsWith, .nin, .contains, .containsAll, .containsAny, .containedBy, .exists:
-            nil
+        default: nil
         }
     }
 }

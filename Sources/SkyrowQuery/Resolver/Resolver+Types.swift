@@ -33,7 +33,8 @@ extension ResolvedAggregate {
 }
 
 extension ResolvedPredicate {
-    fileprivate var leadsToRelations: Bool {
+    /// Whether it reads members of relations, which are rows of other tables.
+    var leadsToRelations: Bool {
         switch self {
         case .and(let parts), .or(let parts), .none(let parts): parts.contains(where: \.leadsToRelations)
         case .not(let part): part.leadsToRelations
@@ -44,9 +45,9 @@ extension ResolvedPredicate {
                 || query.key.leadsToRelations || (query.first?.sort ?? []).contains { $0.column.leadsToRelations }
         case .isMember, .isRelated: true
         case .isMissing(let column), .isPresent(let column), .constant(let column, _), .comparison(let column, _, _),
-            .pattern(let column, _), .match(let column, _), .regex(let column, _), .suffix(let column, _),
-            .substring(let column, _), .isOneOf(let column, _), .hasID(let column, _), .holdsText(let column, _),
-            .json(let column, _), .array(let column, _, _), .place(let column, _), .covers(let column, _):
+            .text(let column, _, _), .match(let column, _), .regex(let column, _), .isOneOf(let column, _),
+            .hasID(let column, _), .holdsText(let column, _), .json(let column, _, _), .array(let column, _, _),
+            .place(let column, _), .covers(let column, _):
             column.leadsToRelations
         case .columns(let left, _, let right): left.leadsToRelations || right.leadsToRelations
         case .unknown: false

@@ -177,7 +177,7 @@ package struct Resolver<Schema: QuerySchema> {
             column = try self.column(path)
         }
         switch column.kind {
-        case .string, .integer, .number, .decimal, .boolean, .datetime, .bytes, .reference, .id, .user, .database:
+        case _ where column.kind.isSortable:
             return column
         case .json where column.valueClass == .jsonPath:
             throw .recordQueryInvalid(
@@ -191,7 +191,7 @@ package struct Resolver<Schema: QuerySchema> {
             )
         case .array:
             throw .recordQueryInvalid("Arrays have no order; sort by their size, [\"func\", \"size\", key path].", path)
-        case .json, .access, .geometry, .relation, .opaque:
+        default:
             throw .recordQueryInvalid("Records cannot be sorted by a field of this type.", path)
         }
     }

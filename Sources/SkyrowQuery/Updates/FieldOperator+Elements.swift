@@ -123,7 +123,7 @@ extension RecordValue: OperatedElement {
         // Zeros of both signs are equal, and so are all NaNs.
         case .number(let number): .number(number == 0 ? 0 : number.isNaN ? Double.nan.bitPattern : number.bitPattern)
         case .boolean(let flag): .boolean(flag)
-        case .null, .datetime, .json, .sequence, .bytes, .location, .geometry, .array, .relation: .none
+        default: .none
         }
     }
 }

@@ -213,8 +213,7 @@ extension ResolvedPredicate {
         case .and(let parts), .or(let parts), .none(let parts): parts.allSatisfy(\.isAboutIdentity)
         case .not(let part): part.isAboutIdentity
         case .comparison(let column, _, _), .isMissing(let column), .isPresent(let column), .constant(let column, _),
-            .isOneOf(let column, _), .hasID(let column, _), .pattern(let column, _), .suffix(let column, _),
-            .substring(let column, _):
+            .isOneOf(let column, _), .hasID(let column, _), .text(let column, _, _):
             column.isIdentity
         case .columns(let left, _, let right): left.isIdentity && right.isIdentity
         case .unknown, .match, .regex, .holdsText, .json, .array, .place, .covers, .isFound, .isNotFound, .isMember,

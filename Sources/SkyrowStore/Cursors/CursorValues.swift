@@ -11,18 +11,12 @@ enum CursorValues {
     /// Upper bound on the bytes of one value.
     static let maximumValueBytes = 8_192
 
+    /// The types of values, by their code; further types have the next one.
+    private static let types: [PostgresOID] = [.text, .int8, .float8, .bool, .timestamptz, .bytea, .jsonb]
+
     /// Returns the code of a kind, which determines the encoding of its values.
     static func code(of kind: ValueKind) -> UInt8 {
-        switch kind {
-        case _ where kind.isText: 1
-        case .integer: 2
-        case .number: 3
-        case .boolean: 4
-        case .datetime: 5
-        case .bytes: 6
-        case .decimal: 7
-        default: 0
-        }
+        kind.sortOID.map { UInt8(types.firstIndex(of: $0) ?? types.count) + 1 } ?? 0
     }
 
     /// Appends a column of a row, selected in the type of its kind; returns false if it is too long, or if its type has just
@@ -44,7 +38,7 @@ enum CursorValues {
             let value = kind == .decimal ? UnsafeRawBufferPointer(rebasing: stored.dropFirst()) : stored
             guard value.count <= maximumValueBytes else { return false }
             bytes.append(1)
-            if hasLength(kind) {
+            if fixedLength(kind) == nil {
                 withUnsafeBytes(of: UInt32(value.count).bigEndian) { bytes.append(contentsOf: $0) }
             }
             bytes.append(contentsOf: value)
@@ -57,8 +51,13 @@ enum CursorValues {
         bytes.append(0)
     }
 
-    private static func hasLength(_ kind: ValueKind) -> Bool {
-        [1, 6, 7].contains(code(of: kind))
+    /// The length of values without one of their own.
+    private static func fixedLength(_ kind: ValueKind) -> Int? {
+        switch kind.sortOID {
+        case .int8, .float8, .timestamptz: 8
+        case .bool: 1
+        default: nil
+        }
     }
 
     /// Reads the values of some kinds; nil if the bytes do not match these kinds exactly.
@@ -69,12 +68,8 @@ enum CursorValues {
             defer { rest = rest.dropFirst(count) }
             return rest.prefix(count)
         }
-        func integer() -> UInt64? {
-            take(8).map { $0.reduce(0) { $0 << 8 | UInt64($1) } }
-        }
-        func lengthened() -> [UInt8]? {
-            guard let length = take(4) else { return nil }
-            return take(Int(length.reduce(0) { $0 << 8 | UInt32($1) })).map { Array($0) }
+        func length() -> Int? {
+            take(4).map { Int($0.reduce(0) { $0 << 8 | UInt32($1) }) }
         }
         var values: [ResolvedLiteral?] = []
         for kind in kinds {
@@ -85,47 +80,49 @@ enum CursorValues {
             case 1: break
             default: return nil
             }
-            let value: ResolvedLiteral? =
-                switch code(of: kind) {
-                case 1: lengthened().flatMap { String(validating: $0, as: UTF8.self) }.map { .text($0) }
-                case 2: integer().map { .integer(Int64(bitPattern: $0)) }
-                case 3: integer().map { .number(Double(bitPattern: $0)) }
-                case 4: take(1)?.first.map { .boolean($0 != 0) }
-                case 5: integer().map { .datetime(Timestamp(microseconds: Int64(bitPattern: $0))) }
-                case 6: lengthened().map { .bytes($0) }
-                case 7: lengthened().flatMap { JSONDecimal(String(decoding: $0, as: UTF8.self)) }.map { .decimal($0) }
-                default: nil
-                }
-            guard let value else { return nil }
+            guard let count = fixedLength(kind) ?? length(), let bytes = take(count),
+                let value = Array(bytes).withUnsafeBytes({ ResolvedLiteral(sorted: $0, of: kind) })
+            else { return nil }
             values.append(value)
         }
         return rest.isEmpty ? values : nil
     }
 }
 
-extension ValueKind {
-    /// The type in which a sort key of the kind is selected.
-    var sortOID: PostgresOID? {
-        switch CursorValues.code(of: self) {
-        case 1: .text
-        case 2: .int8
-        case 3: .float8
-        case 4: .bool
-        case 5: .timestamptz
-        case 6: .bytea
-        case 7: .jsonb
-        default: nil
+extension ResolvedLiteral {
+    /// Reads a value as a row has it; nil for bytes that do not fit the kind.
+    fileprivate init?(sorted bytes: UnsafeRawBufferPointer, of kind: ValueKind) {
+        switch kind {
+        case _ where kind.isText:
+            guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+            self = .text(text)
+        case .decimal:
+            guard let number = JSONDecimal(String(decoding: bytes, as: UTF8.self)) else { return nil }
+            self = .decimal(number)
+        default:
+            guard let row = kind.sortKind, case .scalar(let literal)? = StoredValue(bytes, of: row) else { return nil }
+            self = literal
         }
     }
+}
+
+extension ValueKind {
+    /// How a sort key of the kind is read from a row; nil for a kind without order.
+    fileprivate var sortKind: RowPlan.Kind? {
+        isText ? .text : isSortable ? answerType.column.kind : nil
+    }
+
+    /// The type in which a sort key of the kind is selected.
+    var sortOID: PostgresOID? { sortKind?.oid }
 
     /// Returns the SQL that selects a value of the kind, so that a column created by psql has the same bytes.
     ///
     /// A number inside JSON is selected as a JSON number, which keeps its digits and its order.
     func selection(_ value: SQL) -> SQL {
-        switch CursorValues.code(of: self) {
-        case 2: "\(value)::bigint"
-        case 3: "\(value)::double precision"
-        case 7: "to_jsonb(\(value))"
+        switch self {
+        case .integer: "\(value)::bigint"
+        case .number: "\(value)::double precision"
+        case .decimal: "to_jsonb(\(value))"
         default: value
         }
     }

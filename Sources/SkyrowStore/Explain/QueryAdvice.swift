@@ -100,7 +100,7 @@ private struct QueryFacts {
             noteOrder(column)
         case .hasID(let column, _):
             equal += orderedField(column)
-        case .pattern(let column, let pattern):
+        case .text(let column, .pattern, let pattern):
             // Three consecutive letters are enough for an index of trigrams.
             if pattern.split(whereSeparator: { "%_\\".contains($0) }).contains(where: { $0.count >= 3 }) {
                 parts += storedField(column)
@@ -109,11 +109,11 @@ private struct QueryFacts {
             words += storedField(column)
         case .regex(let column, let pattern):
             if pattern.required != nil { parts += storedField(column) }
-        case .suffix(let column, let text), .substring(let column, let text):
+        case .text(let column, .suffix, let text), .text(let column, .substring, let text):
             if text.count >= 3 { parts += storedField(column) }
         case .holdsText(let column, _):
             elements += storedField(column)
-        case .json(let column, .containsAll(let values)), .json(let column, .containsAny(let values)):
+        case .json(let column, .holdsAll, let values), .json(let column, .holdsAny, let values):
             if !values.isEmpty, values.allSatisfy({ $0.isScalar }) { elements += storedField(column) }
         case .array(let column, .holdsAll, let list), .array(let column, .holdsAny, let list):
             if list.count > 0 { elements += storedField(column) }
@@ -149,7 +149,7 @@ private struct QueryFacts {
         }
         if let value = valueInside(column) { return [value] }
         return storedField(column).filter { field in
-            (try? FieldName(field.name)).flatMap { table[$0] }?.type.takesIndex(of: .order) == true
+            (try? FieldName(field.name)).flatMap { table[$0] }?.type.column.indexes.contains(.order) == true
         }
     }
 

@@ -98,18 +98,19 @@ extension QueryText {
         case .isFound(let column, _):
             if case .array = column.kind { return hasIndex(of: column) { $0.method == "gin" } }
             return hasOrder(of: column, for: .equal, in: database)
-        case .pattern(let column, let pattern):
+        case .text(let column, .pattern, let pattern):
             return hasTrigrams(column, for: "abc")
                 && pattern.unicodeScalars.split { $0 == "%" || $0 == "_" || $0 == "\\" }.contains { $0.count >= 3 }
-        case .suffix(let column, let text), .substring(let column, let text): return hasTrigrams(column, for: text)
+        case .text(let column, .suffix, let text), .text(let column, .substring, let text):
+            return hasTrigrams(column, for: text)
         case .regex(let column, let pattern): return pattern.required != nil && hasTrigrams(column, for: "abc")
         case .match(let column, let words):
             guard let text = self.column(column), text.textLanguage == words.language else { return false }
             return hasIndex(of: column, form: .words) { $0.method == "gin" && $0.keys[0].hasWords(of: text) }
         case .array(let column, .holdsAll, let list), .array(let column, .holdsAny, let list):
             return list.count > 0 && hasIndex(of: column) { $0.method == "gin" }
-        case .holdsText(let column, _), .json(let column, .isOneOf), .json(let column, .containsAll),
-            .json(let column, .containsAny):
+        case .holdsText(let column, _), .json(let column, .equal, _), .json(let column, .holdsAll, _),
+            .json(let column, .holdsAny, _):
             return hasIndex(of: column) { $0.method == "gin" }
         case .place(_, .anywhere): return false
         case .place(let column, .within): return hasIndex(of: column) { $0.method == "gist" }

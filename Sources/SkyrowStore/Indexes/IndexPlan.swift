@@ -181,7 +181,7 @@ package struct IndexPlan: Hashable, Sendable {
                 "fields"
             )
         }
-        guard column.type.takesIndex(of: kind) else {
+        guard column.type.column.indexes.contains(kind) else {
             throw .invalidArgument(
                 "A field of the type \(column.type.name) cannot have an index of the kind \(kind.rawValue).",
                 "fields"
@@ -216,20 +216,6 @@ package struct IndexPlan: Hashable, Sendable {
                 """,
                 "fields"
             )
-        }
-    }
-}
-
-extension FieldType {
-    /// Whether a field of the type can have an index of a kind.
-    package func takesIndex(of kind: IndexKind) -> Bool {
-        switch self {
-        case .string: kind == .order || kind == .trigram || kind == .text
-        case .integer, .number, .boolean, .datetime, .reference, .sequence, .bytes: kind == .order
-        case .json, .array: kind == .contains
-        case .location: kind == .near || kind == .box
-        case .geometry: kind == .box
-        case .relation, .unknown: false
         }
     }
 }

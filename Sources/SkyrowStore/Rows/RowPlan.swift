@@ -4,41 +4,6 @@ internal import SkyrowPostgres
 
 /// Maps the columns of a statement's rows to the members of a record, in the order of the wire form.
 package final class RowPlan: Sendable {
-    /// The type of a column's value, and how it is emitted.
-    package enum Kind: Hashable, Sendable {
-        /// The stored id of the record itself.
-        case id
-        /// The access list, which is emitted even when it is NULL.
-        case access
-        case text
-        case plainDatetime
-        case integer
-        case number
-        case boolean
-        case datetime
-        case json
-        /// A reference to a record of the type that is the member's `name`.
-        case reference
-        case bytes
-        /// A location in EWKB.
-        case location
-        /// A geometry in EWKB.
-        case geometry
-        /// An array of one of these.
-        case array(Element)
-        /// A relation to records of the type that is the member's `name`; its column is true.
-        case relation
-        /// True if the column, whose unsupported type is the member's `name`, is not NULL.
-        case unknown
-    }
-
-    /// The type of an array's elements.
-    package enum Element: Hashable, Sendable {
-        case text, integer, number, boolean
-        /// Stored ids of records of the type that is the member's `name`.
-        case reference
-    }
-
     struct Member: Sendable {
         let key: MemberKey
         let kind: Kind
@@ -212,59 +177,5 @@ package final class RowPlan: Sendable {
             inclusions: inclusions.map { Inclusion(name: $0.name, plan: $0.plan?.fitting(result), number: $0.number) },
             list: list
         )
-    }
-}
-
-extension RowPlan.Kind {
-    /// The type of the column.
-    var oid: PostgresOID {
-        switch self {
-        case .id, .text, .reference: .text
-        case .access, .json: .jsonb
-        case .plainDatetime, .datetime: .timestamptz
-        case .integer: .int8
-        case .number: .float8
-        case .boolean, .relation, .unknown: .bool
-        case .bytes, .location, .geometry: .bytea
-        case .array(.text), .array(.reference): .textArray
-        case .array(.integer): .int8Array
-        case .array(.number): .float8Array
-        case .array(.boolean): .boolArray
-        }
-    }
-
-    /// The type of the column, as SQL for a cast.
-    var sqlType: SQL {
-        switch self {
-        case .id, .text, .reference: "text"
-        case .access, .json: "jsonb"
-        case .plainDatetime, .datetime: "timestamptz"
-        case .integer: "int8"
-        case .number: "float8"
-        case .boolean, .relation, .unknown: "bool"
-        case .bytes, .location, .geometry: "bytea"
-        case .array(.text), .array(.reference): "text[]"
-        case .array(.integer): "int8[]"
-        case .array(.number): "float8[]"
-        case .array(.boolean): "bool[]"
-        }
-    }
-
-    /// How to read a column whose type has changed, for example from integers to doubles.
-    init(changedTo oid: PostgresOID) {
-        switch oid {
-        case .text: self = .text
-        case .int8: self = .integer
-        case .float8: self = .number
-        case .bool: self = .boolean
-        case .timestamptz: self = .datetime
-        case .jsonb: self = .json
-        case .bytea: self = .bytes
-        case .textArray: self = .array(.text)
-        case .int8Array: self = .array(.integer)
-        case .float8Array: self = .array(.number)
-        case .boolArray: self = .array(.boolean)
-        default: self = .unknown
-        }
     }
 }

@@ -109,20 +109,20 @@ struct JSONPathLiteral {
     }
 }
 
-extension JSONCondition {
+extension ArrayRelation {
     /// The most values that are looked up one by one, each in the index.
     private static let maximumAlternatives = 32
 
-    /// Returns the condition on a value of type `jsonb`; NULL if the value is NULL.
+    /// Returns the condition that a value of type `jsonb` has the relation to others; NULL if the value is NULL.
     ///
     /// `@>` finds scalar elements, and an index serves it. Since `[[1, 2]] @> [[1]]` is true, it only narrows the search for
     /// arrays and objects, whose elements are then compared.
-    func sql(_ value: SQL) -> SQL {
+    func sql(_ value: SQL, _ values: [JSONText]) -> SQL {
         switch self {
-        case .isOneOf(let values): Self.isOneOf(value, values)
-        case .containsAll(let values): Self.containsAll(value, values)
-        case .containsAny(let values): Self.containsAny(value, values)
-        case .containedBy(let values):
+        case .equal: Self.isOneOf(value, values)
+        case .holdsAll: Self.holdsAll(value, values)
+        case .holdsAny: Self.holdsAny(value, values)
+        case .heldBy:
             Self.ofArray(
                 value,
                 """
@@ -142,7 +142,7 @@ extension JSONCondition {
         return "(\(value) = ANY(\(values.map(\.jsonb))) OR \(value) @> ANY(\(elements)))"
     }
 
-    private static func containsAll(_ value: SQL, _ values: [JSONText]) -> SQL {
+    private static func holdsAll(_ value: SQL, _ values: [JSONText]) -> SQL {
         if values.isEmpty { return "\(value) = \(value)" }
         let narrowed: SQL = "\(value) @> \(JSONText.array(of: values).jsonb)"
         let others = values.filter { !$0.isScalar }
@@ -157,7 +157,7 @@ extension JSONCondition {
         return "(\(narrowed) AND \(decided))"
     }
 
-    private static func containsAny(_ value: SQL, _ values: [JSONText]) -> SQL {
+    private static func holdsAny(_ value: SQL, _ values: [JSONText]) -> SQL {
         if values.isEmpty { return "\(value) <> \(value)" }
         let strings = values.compactMap(\.string)
         if strings.count == values.count {

@@ -92,8 +92,8 @@ struct QueryText {
             column.sortLanguage == nil
         else { return false }
         switch column.kind {
-        case .string, .integer, .number, .boolean, .datetime, .bytes, .id, .user, .reference: break
-        case .decimal, .json, .access, .database, .array, .location, .geometry, .relation, .opaque: return false
+        case .decimal, .database: return false
+        case let kind: guard kind.isSortable else { return false }
         }
         if case .element = column.place { return false }
         return true
@@ -251,20 +251,14 @@ struct QueryText {
             return "NULLIF(\(value(column)) IS NULL, true)"
         case .constant(let column, false): return "\(value(column)) <> \(value(column))"
         case .columns(let left, let relation, let right): return columns(left, relation, right)
-        case .pattern(let column, let pattern): return "\(equated(column)) LIKE \(pattern)"
+        case .text(let column, let test, let text): return self.text(column, test, text)
         case .match(let column, let words):
             return has(words, column)
         case .regex(let column, let pattern): return matching(column, pattern)
-        case .suffix(let column, let text) where hasTrigrams(column, for: text):
-            return "\(equated(column)) LIKE \("%" + text.escapedForPattern)"
-        case .substring(let column, let text) where hasTrigrams(column, for: text):
-            return "\(equated(column)) LIKE \("%" + text.escapedForPattern + "%")"
-        case .suffix(let column, let text): return "right(\(equated(column)), char_length(\(text))) = \(text)"
-        case .substring(let column, let text): return "strpos(\(equated(column)), \(text)) > 0"
         case .isOneOf(let column, let list): return "\(equated(column)) = ANY(\(list.sql))"
         case .hasID(let column, let wireIDs): return hasID(column, wireIDs)
         case .holdsText(let column, let text): return "\(value(column)) ? \(text)"
-        case .json(let column, let condition): return condition.sql(value(column))
+        case .json(let column, let relation, let values): return relation.sql(value(column), values)
         case .array(let column, let relation, let list): return array(column, relation, list)
         case .place(let column, let place): return self.place(column, place)
         case .covers(let column, let location): return covers(column, location)
@@ -276,6 +270,19 @@ struct QueryText {
         case .any(let elements): return any(elements)
         case .all(let elements): return all(elements)
         case .hasEach(let elements): return hasEach(elements)
+        }
+    }
+
+    /// Tests a text with another one.
+    private func text(_ column: ResolvedColumn, _ test: TextTest, _ text: String) -> SQL {
+        let sql = equated(column)
+        switch test {
+        case .pattern: return "\(sql) LIKE \(text)"
+        case .suffix where hasTrigrams(column, for: text): return "\(sql) LIKE \("%" + text.escapedForPattern)"
+        case .suffix: return "right(\(sql), char_length(\(text))) = \(text)"
+        case .substring where hasTrigrams(column, for: text):
+            return "\(sql) LIKE \("%" + text.escapedForPattern + "%")"
+        case .substring: return "strpos(\(sql), \(text)) > 0"
         }
     }
 
@@ -371,48 +378,6 @@ extension Relation {
         case .lessOrEqual: " <= "
         case .greater: " > "
         case .greaterOrEqual: " >= "
-        }
-    }
-}
-
-extension ResolvedLiteral {
-    var sql: SQL {
-        var sql = SQL()
-        bind(to: &sql)
-        return sql
-    }
-
-    /// Appends a placeholder for the value.
-    func bind(to sql: inout SQL) {
-        switch self {
-        case .text(let text): sql.bind(text)
-        case .integer(let integer): sql.bind(integer)
-        case .number(let number): sql.bind(number)
-        case .decimal(let number):
-            sql.bind(number.description)
-            sql.append(raw: "::numeric")
-        case .boolean(let flag): sql.bind(flag)
-        case .datetime(let instant):
-            sql.bind(PostgresTimestamp(microsecondsSince2000: instant.microseconds))
-        case .bytes(let bytes): sql.bind(bytes)
-        case .location(let location): sql.bind(location.ewkb)
-        case .geometry(let geometry): sql.bind(geometry.ewkb)
-        }
-    }
-}
-
-extension ResolvedList {
-    var sql: SQL {
-        switch self {
-        case .texts(let texts): "\(texts)"
-        case .integers(let integers): "\(integers)"
-        case .numbers(let numbers): "\(numbers)"
-        case .decimals(let numbers): "\(numbers.map(\.description))::numeric[]"
-        case .booleans(let flags): "\(flags)"
-        case .datetimes(let instants):
-            "\(instants.map { PostgresTimestamp(microsecondsSince2000: $0.microseconds) })"
-        case .bytes(let strings): "\(strings)"
-        case .locations(let locations): "\(locations.map(\.ewkb))"
         }
     }
 }

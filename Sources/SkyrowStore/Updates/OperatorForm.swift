@@ -76,9 +76,7 @@ enum OperatorForm: Hashable, Sendable {
             }
         case .push, .addToSet: true
         case .array(let form): form.readsRow
-        case .unset, .setOnInsert, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember, .unsetMember,
-            .members, .all:
-            false
+        default: false
         }
     }
 
@@ -88,10 +86,7 @@ enum OperatorForm: Hashable, Sendable {
         case .compute: true
         case .array(let form): form.addsNumbers
         case .all(let forms): forms.contains(where: \.isArithmetic)
-        case .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember, .computeMember,
-            .unsetMember,
-            .members:
-            false
+        default: false
         }
     }
 
@@ -113,9 +108,7 @@ enum OperatorForm: Hashable, Sendable {
         switch self {
         case .array(let form): form.element
         case .all(let forms): forms.lazy.compactMap(\.element).first
-        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .setMember,
-            .computeMember, .unsetMember, .members:
-            nil
+        default: nil
         }
     }
 
@@ -127,9 +120,7 @@ enum OperatorForm: Hashable, Sendable {
             guard case .pullWhere(let predicate) = form.operation else { return nil }
             return predicate
         case .all(let forms): return forms.indices.contains(step) ? forms[step].predicate(ofStep: 0) : nil
-        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pop, .setElement, .setMember, .computeMember,
-            .unsetMember, .members:
-            return nil
+        default: return nil
         }
     }
 

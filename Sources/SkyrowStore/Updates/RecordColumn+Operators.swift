@@ -152,8 +152,7 @@ extension RecordColumn {
             )
         case .unsetMember(let path):
             return (step, .unsetMember, [.names(path.steps)])
-        case .compute, .unset, .setOnInsert, .relate, .unrelate, .all:
-            throw unfit(step)
+        default: throw unfit(step)
         }
     }
 
@@ -194,8 +193,7 @@ extension RecordColumn {
                 FieldOperator(.setElement(index, operand)), form(.setElement),
                 [.index(index), .value(.array([operand]))]
             )
-        case .compute, .unset, .setOnInsert, .setMember, .computeMember, .unsetMember, .relate, .unrelate, .all:
-            throw unfit(step)
+        default: throw unfit(step)
         }
     }
 

@@ -1,6 +1,7 @@
 internal import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
+import SkyrowProtocol
 
 /// `array(string)`, `array(integer)`, …: `text[]`, `bigint[]`, `double precision[]` or `boolean[]`; arrays of narrower numbers
 /// that psql created have the same types.
@@ -29,6 +30,7 @@ package struct ArrayColumn: ColumnType {
         }
     }
 
+    package var indexes: [IndexKind] { [.contains] }
     package var kind: RowPlan.Kind {
         switch element {
         case .string: .array(.text)
@@ -198,42 +200,6 @@ extension RecordValue {
         case .reference(let id): id.id
         default: nil
         }
-    }
-}
-
-/// An array in the text form of PostgreSQL: `{1,2}`, `{"a","b \"c\""}`.
-package enum ArrayLiteral {
-    /// Returns the text of some elements; texts are always quoted.
-    package static func text(of elements: [RecordValue], id: (RecordID) -> String = { $0.id }) -> String {
-        var text: [UInt8] = [UInt8(ascii: "{")]
-        for (place, element) in elements.enumerated() {
-            if place > 0 { text.append(UInt8(ascii: ",")) }
-            switch element {
-            case .string(let string): append(quoting: string.utf8, to: &text)
-            case .reference(let target): append(quoting: id(target).utf8, to: &text)
-            case .integer(let integer): text += "\(integer)".utf8
-            case .number(let number): text += spelling(of: number).utf8
-            case .boolean(let flag): text.append(UInt8(ascii: flag ? "t" : "f"))
-            default: text += "NULL".utf8
-            }
-        }
-        text.append(UInt8(ascii: "}"))
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    package static func append(quoting bytes: some Sequence<UInt8>, to text: inout [UInt8]) {
-        text.append(UInt8(ascii: "\""))
-        for byte in bytes {
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { text.append(UInt8(ascii: "\\")) }
-            text.append(byte)
-        }
-        text.append(UInt8(ascii: "\""))
-    }
-
-    /// Returns the shortest spelling that PostgreSQL reads as the number.
-    package static func spelling(of number: Double) -> String {
-        if number.isNaN { return "NaN" }
-        return number.isInfinite ? (number < 0 ? "-Infinity" : "Infinity") : "\(number)"
     }
 }
 

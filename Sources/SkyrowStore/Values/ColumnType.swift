@@ -22,6 +22,8 @@ package protocol ColumnType: Sendable {
     var constraintIsCheck: Bool { get }
     /// The index of a new column; nil for none.
     func index(on column: SQLIdentifier, of table: SQL) -> SQL?
+    /// The kinds of indexes that its fields can have.
+    var indexes: [IndexKind] { get }
     /// The approximate number of locks for adding a column.
     var locks: Int64 { get }
     /// Returns the field type of a column in the database; nil for other types.
@@ -86,6 +88,7 @@ extension ColumnType {
     package func constraint(of column: SQLIdentifier, in schema: SQLIdentifier) throws -> SQL? { nil }
     package var constraintIsCheck: Bool { false }
     package func index(on column: SQLIdentifier, of table: SQL) -> SQL? { nil }
+    package var indexes: [IndexKind] { [.order] }
     package var locks: Int64 { 1 }
     package var kindName: String { "" }
     package func selection(_ column: SQL, oid: PostgresOID) -> SQL {

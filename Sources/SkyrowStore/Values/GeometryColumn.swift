@@ -8,6 +8,7 @@ package import SkyrowPostgres
 package struct GeometryColumn: ColumnType {
     package var sqlType: SQL { "geometry(Geometry,4326)" }
     package var comment: String { "A geometry of GeoJSON: longitudes and latitudes in degrees of WGS 84." }
+    package var indexes: [IndexKind] { [.box] }
     package var kind: RowPlan.Kind { .geometry }
     package var textCast: TextCast? { .never }
 

@@ -5,6 +5,7 @@ package import SkyrowPostgres
 package struct JSONColumn: ColumnType {
     package var sqlType: SQL { "jsonb" }
     package var comment: String { "A JSON array or object." }
+    package var indexes: [IndexKind] { [.contains] }
     package var kind: RowPlan.Kind { .json }
     package var operators: OperatorFamily { .json }
 

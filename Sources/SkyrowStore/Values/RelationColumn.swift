@@ -14,6 +14,7 @@ package struct RelationColumn: ColumnType {
     package var comment: String { "Stands for a relation; its members are in a table of their own." }
     /// Includes the table of the members with its two indexes, its keys and their triggers.
     package var locks: Int64 { 16 }
+    package var indexes: [IndexKind] { [] }
     package var kind: RowPlan.Kind { .relation }
     package var kindName: String { target.rawValue }
     package var operators: OperatorFamily { .relation }

@@ -8,6 +8,7 @@ package struct TextColumn: ColumnType {
 
     package var sqlType: SQL { "text COLLATE \"C\"" }
     package var comment: String { "A text." }
+    package var indexes: [IndexKind] { [.order, .trigram, .text] }
     package var kind: RowPlan.Kind { .text }
     package var operators: OperatorFamily { .order }
 

@@ -9,6 +9,7 @@ package struct UnknownColumn: ColumnType {
     /// No column is created with this type; such requests are refused earlier (``SchemaChange``).
     package var sqlType: SQL { "text" }
     package var comment: String { "A value." }
+    package var indexes: [IndexKind] { [] }
     package var kind: RowPlan.Kind { .unknown }
     package var kindName: String { name }
 

@@ -12,8 +12,9 @@ import Testing
     private static let other = ClientKey(high: 0, low: 2)
 
     private static func predicate(_ text: String) -> ResolvedPredicate {
-        .pattern(
+        .text(
             ResolvedColumn(place: .field(field("title"), position: 0), kind: .string, collation: .other),
+            .pattern,
             "%\(text)%"
         )
     }

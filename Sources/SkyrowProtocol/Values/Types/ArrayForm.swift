@@ -1,13 +1,26 @@
-import SkyrowJSON
-import SkyrowModel
-import SkyrowProtocol
-import SkyrowStore
+package import SkyrowJSON
+package import SkyrowModel
+
+// The JSON form of the array of a column, which is that of an array in a json field. What a client sends is read as the
+// latter, and becomes the former by the type of its field.
+
+extension JSONWriter {
+    func array(_ elements: UnsafeBufferPointer<BorrowedValue>) {
+        beginArray()
+        for element in elements { value(element) }
+        endArray()
+    }
+}
 
 /// The form of arrays: PostgreSQL's array literals in CSV, such as `{1,2}` or `{"a","b \"c\""}`, and arrays in JSON.
-struct ArrayForm: FileForm {
+package struct ArrayForm: FileForm {
     let element: ElementType
 
-    func value(inText text: String) throws(FieldFault) -> RecordValue {
+    package init(element: ElementType) {
+        self.element = element
+    }
+
+    package func value(inText text: String) throws(FieldFault) -> RecordValue {
         var elements: [RecordValue] = []
         for part in try CSVText.elements(text) {
             elements.append(
@@ -17,13 +30,13 @@ struct ArrayForm: FileForm {
         return .array(elements)
     }
 
-    func value(of other: RecordValue) throws(FieldFault) -> RecordValue? {
+    package func value(of other: RecordValue) throws(FieldFault) -> RecordValue? {
         guard case .json(let text) = other, text.utf8.first == UInt8(ascii: "[") else { return nil }
         return .array(try Self.elements(of: text) { json throws(FieldFault) in try element(json) })
     }
 
     /// Reads an element of a JSON array.
-    func element(_ json: JSONView) throws(FieldFault) -> RecordValue {
+    package func element(_ json: JSONView) throws(FieldFault) -> RecordValue {
         let value: RecordValue?
         do throws(SkyrowError) { value = try RecordValue(json, field: "") } catch { throw FieldFault(error.message) }
         guard let value else { throw FieldFault("has an element with an unknown type") }
@@ -31,7 +44,7 @@ struct ArrayForm: FileForm {
     }
 
     /// Returns the elements of a JSON array, each read by `read`.
-    static func elements(
+    package static func elements(
         of text: JSONText,
         _ read: (JSONView) throws(FieldFault) -> RecordValue
     ) throws(FieldFault) -> [RecordValue] {
@@ -67,12 +80,48 @@ extension CSVText {
     }
 
     /// Returns the element texts of a one-dimensional array, nil for NULL. Throws for any other text.
-    static func elements(_ text: String) throws(FieldFault) -> [String?] {
+    package static func elements(_ text: String) throws(FieldFault) -> [String?] {
         var reader = ArrayReader(rest: Array(text.utf8)[...])
         guard let elements = reader.elements() else {
             throw FieldFault("is not an array, such as {a,b} with quotes around texts")
         }
         return elements
+    }
+}
+
+/// An array in the text form of PostgreSQL: `{1,2}`, `{"a","b \"c\""}`.
+package enum ArrayLiteral {
+    /// Returns the text of some elements; texts are always quoted.
+    package static func text(of elements: [RecordValue], id: (RecordID) -> String = { $0.id }) -> String {
+        var text: [UInt8] = [UInt8(ascii: "{")]
+        for (place, element) in elements.enumerated() {
+            if place > 0 { text.append(UInt8(ascii: ",")) }
+            switch element {
+            case .string(let string): append(quoting: string.utf8, to: &text)
+            case .reference(let target): append(quoting: id(target).utf8, to: &text)
+            case .integer(let integer): text += "\(integer)".utf8
+            case .number(let number): text += spelling(of: number).utf8
+            case .boolean(let flag): text.append(UInt8(ascii: flag ? "t" : "f"))
+            default: text += "NULL".utf8
+            }
+        }
+        text.append(UInt8(ascii: "}"))
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    fileprivate static func append(quoting bytes: some Sequence<UInt8>, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "\""))
+        for byte in bytes {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { text.append(UInt8(ascii: "\\")) }
+            text.append(byte)
+        }
+        text.append(UInt8(ascii: "\""))
+    }
+
+    /// Returns the shortest spelling that PostgreSQL reads as the number.
+    fileprivate static func spelling(of number: Double) -> String {
+        if number.isNaN { return "NaN" }
+        return number.isInfinite ? (number < 0 ? "-Infinity" : "Infinity") : "\(number)"
     }
 }
 

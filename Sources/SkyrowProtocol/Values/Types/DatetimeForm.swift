@@ -1,5 +1,43 @@
 import SkyrowJSON
-import SkyrowModel
+package import SkyrowModel
+
+// The JSON form of an instant: `{"$type":"date","$date":"2026-03-01T09:00:00.000001Z"}`.
+
+extension RecordValue {
+    init(date json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
+        guard let text = json["$date"], text.isString else {
+            throw .invalidArgument("A date must have the member $date with an RFC 3339 instant.", field())
+        }
+        guard !Timestamp.isFinerThanMicroseconds(text.slice) else {
+            throw .invalidArgument("An instant is stored to the microsecond; round it to six decimal places.", field())
+        }
+        do throws(SkyrowError) {
+            self = .datetime(try Timestamp(json: text))
+        } catch {
+            throw .invalidArgument(error.message, field())
+        }
+    }
+}
+
+extension Timestamp {
+    /// Reads a string, without a copy when it has no escapes.
+    fileprivate init(json: JSONView) throws(SkyrowError) {
+        if json.kind == .string {
+            try self.init(rfc3339: UnsafeRawBufferPointer(json.slice))
+        } else {
+            try self.init(rfc3339: json.string ?? "")
+        }
+    }
+}
+
+extension JSONWriter {
+    func date(_ value: Timestamp) {
+        separate()
+        append("{\"$type\":\"date\",\"$date\":\"")
+        rfc3339(value)
+        append("\"}")
+    }
+}
 
 struct DatetimeForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
@@ -19,7 +57,7 @@ struct DatetimeForm: FileForm {
 
 extension CSVText {
     /// Parses a date, which means its midnight, or an ISO 8601 instant with `T` or a space. Without an offset it is UTC.
-    static func instant(_ text: String) -> Timestamp? {
+    package static func instant(_ text: String) -> Timestamp? {
         var spelling = Array(text.utf8)
         guard spelling.count >= 10, spelling[4] == UInt8(ascii: "-") else { return nil }
         if spelling.count == 10 { spelling += Array("T00:00:00Z".utf8) }

@@ -27,7 +27,7 @@ extension CSVText {
     }
 
     /// Returns whether the text matches `-?[1-9][0-9]*` or `0`, at any length.
-    static func isWhole(_ text: String) -> Bool {
+    package static func isWhole(_ text: String) -> Bool {
         let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
         guard let first = digits.first, digits.allSatisfy(isDigit) else { return false }
         return first != UInt8(ascii: "0") || text == "0"

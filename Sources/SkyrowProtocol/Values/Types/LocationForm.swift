@@ -1,6 +1,43 @@
 import SkyrowJSON
-import SkyrowModel
-import SkyrowStore
+package import SkyrowModel
+
+// The JSON form of a location: `{"$type":"geo","$lng":114.15,"$lat":22.28}`.
+
+extension RecordValue {
+    init(location json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
+        guard let longitude = json["$lng"]?.degrees, let latitude = json["$lat"]?.degrees else {
+            throw .invalidArgument("A location must have the members $lng and $lat in degrees.", field())
+        }
+        do throws(SkyrowError) {
+            self = .location(try Location(latitude: latitude, longitude: longitude))
+        } catch {
+            throw .invalidArgument(error.message, field())
+        }
+    }
+}
+
+extension JSONView {
+    var degrees: Double? {
+        switch number {
+        case .integer(let value): Double(value)
+        case .double(let value): value
+        case .outOfRange, nil: nil
+        }
+    }
+}
+
+extension JSONWriter {
+    func location(_ location: Location) {
+        beginObject()
+        key("$type")
+        string("geo")
+        key("$lng")
+        number(location.longitude)
+        key("$lat")
+        number(location.latitude)
+        endObject()
+    }
+}
 
 /// The form of locations in CSV: the WKT of PostGIS and `ST_AsText`, `POINT(114.15 22.28)`, longitude first.
 struct LocationForm: FileForm {
@@ -15,14 +52,14 @@ struct LocationForm: FileForm {
 }
 
 extension Location {
-    var csvText: String {
+    package var csvText: String {
         "POINT(\(CSVText.number(longitude)) \(CSVText.number(latitude)))"
     }
 }
 
 extension CSVText {
     /// Parses a point in WKT, with or without `SRID=4326;`, or the hexadecimal EWKB that psql prints.
-    static func location(_ text: String) -> Location? {
+    package static func location(_ text: String) -> Location? {
         if text.utf8.count == 50, let bytes = Hexadecimal.bytes(text.utf8[...]) {
             return bytes.withUnsafeBytes { Location(ewkb: $0) }
         }

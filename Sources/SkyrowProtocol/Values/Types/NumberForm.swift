@@ -64,4 +64,11 @@ extension CSVText {
         default: nil
         }
     }
+
+    /// PostgreSQL's spelling of `NaN` and the infinities; nil for all other numbers.
+    package static func spelling(ofSpecial number: Double) -> UnsafeRawBufferPointer? {
+        guard !number.isFinite else { return nil }
+        let text: StaticString = number.isNaN ? "NaN" : number > 0 ? "Infinity" : "-Infinity"
+        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
 }

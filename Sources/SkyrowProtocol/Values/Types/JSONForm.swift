@@ -1,6 +1,5 @@
 import SkyrowJSON
-import SkyrowModel
-import SkyrowProtocol
+package import SkyrowModel
 
 struct JSONForm: FileForm {
     func value(inText text: String) throws(FieldFault) -> RecordValue {
@@ -19,7 +18,7 @@ struct JSONForm: FileForm {
 
 extension CSVText {
     /// Parses a JSON array or object.
-    static func json(_ text: String) -> JSONText? {
+    package static func json(_ text: String) -> JSONText? {
         guard let first = text.utf8.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return nil }
         return try? JSONDocument(Array(text.utf8)).withRoot { $0.jsonText }
     }
