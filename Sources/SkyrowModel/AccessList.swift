@@ -1,5 +1,5 @@
 /// An action on a record that access lists control.
-public enum AccessAction: Hashable, Sendable, CaseIterable {
+public enum AccessAction: String, Hashable, Sendable, CaseIterable {
     case read
     case update
     case delete

@@ -2,7 +2,9 @@
 ///
 /// It is computed once for a caller and cached: statements send it as a text, which PostgreSQL compares with the keys of lists.
 /// Subjects that depend on the record, such as its owner and its fields, are not part of it.
-public struct Audience: Hashable, Sendable {
+///
+/// A class, since rights of many types refer to it.
+public final class Audience: Sendable {
     public let user: UserID?
     public let roles: [RoleName]
     public let groups: [GroupName]
@@ -53,7 +55,7 @@ public struct Audience: Hashable, Sendable {
         text = Self.text(of: subjects)
     }
 
-    package init(of caller: Caller) {
+    package convenience init(of caller: Caller) {
         self.init(
             user: caller.userID,
             roles: caller.roles,
@@ -85,11 +87,6 @@ public struct Audience: Hashable, Sendable {
         }
     }
 
-    /// Hashes the keys of the subjects at once; audiences with the same keys are compared in full.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(text)
-    }
-
     /// Leaves out keys with NUL, since PostgreSQL stores no text that equals them.
     private static func text(of subjects: [Subject]) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
@@ -104,5 +101,19 @@ public struct Audience: Hashable, Sendable {
         }
         bytes.append(UInt8(ascii: "}"))
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Audience: Hashable {
+    public static func == (a: Audience, b: Audience) -> Bool {
+        a === b
+            || a.text == b.text && a.user == b.user && a.roles == b.roles && a.groups == b.groups
+                && a.keyName == b.keyName && a.isAdministrator == b.isAdministrator
+                && a.isRegistered == b.isRegistered && a.isVerified == b.isVerified
+    }
+
+    /// Hashes the keys of the subjects at once; audiences with the same keys are compared in full.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
     }
 }

@@ -183,12 +183,8 @@ extension ClassAccess {
 extension Subject {
     /// Whether a rule about an action may name it.
     package func fits(_ action: ClassAction) -> Bool {
-        switch self {
-        case .everyone, .users, .registered, .verified, .user, .role, .group, .apiKey: true
         // A new record has no owner or field yet.
-        case .owner, .field: action != .create
-        case .relation: false
-        }
+        !dependsOnRecord || (kind == .owner || kind == .field) && action != .create
     }
 }
 

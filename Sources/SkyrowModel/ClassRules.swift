@@ -15,6 +15,18 @@ public struct MemberField: Hashable, Sendable {
     }
 }
 
+package typealias MemberFields = [FieldName: MemberField]
+
+extension MemberFields {
+    /// The fields that subjects name, as far as the type has them.
+    ///
+    /// - Parameter type: the type of a field; nil for a name that the record type lacks.
+    init(namedBy subjects: some Sequence<Subject>, type: (FieldName) -> FieldType?) {
+        self.init()
+        for case .field(let name) in subjects { self[name] = type(name).flatMap { MemberField(name, of: $0) } }
+    }
+}
+
 /// The rules of a record type in its catalogue entry, together with the fields that they name.
 ///
 /// A class, since the access that they give a caller is cached by identity (``RecordAccess/of(_:)``). Types with only the
@@ -23,7 +35,7 @@ package final class ClassRules: Sendable {
     /// The rules that differ from the standard ones.
     private let rules: [ClassAction: ClassRule]
     /// The fields that the rules name, as far as the type has them.
-    let members: [FieldName: MemberField]
+    let members: MemberFields
     /// The relations of users that access lists of the type's records name; nil without any.
     private let relations: RelationEntries?
     /// Whether the records are roles, whose access depends on their lists and on the caller (``AccessScope``).
@@ -40,20 +52,16 @@ package final class ClassRules: Sendable {
         self.relations = relations
         areOfRoles = false
         guard !rules.isEmpty || relations != nil else { return nil }
-        var members: [FieldName: MemberField] = [:]
-        for case .field(let name) in rules.values.lazy.flatMap(\.allow) {
-            members[name] = field(name).flatMap { MemberField(name, of: $0) }
-        }
-        self.members = members
+        members = MemberFields(namedBy: rules.values.lazy.flatMap(\.allow), type: field)
     }
 
     /// The fields that the rules name, as far as the type has them.
     package var memberFields: Set<FieldName> { Set(members.keys) }
 
     private init(
-        rules: [ClassAction: ClassRule],
-        members: [FieldName: MemberField],
-        relations: RelationEntries?,
+        rules: [ClassAction: ClassRule] = [:],
+        members: MemberFields = [:],
+        relations: RelationEntries? = nil,
         areOfRoles: Bool = false
     ) {
         self.rules = rules
@@ -68,8 +76,6 @@ package final class ClassRules: Sendable {
             ClassAction.allCases.map { ($0, ClassRule([], .override)) },
             uniquingKeysWith: { first, _ in first }
         ),
-        members: [:],
-        relations: nil,
         areOfRoles: true
     )
 
@@ -92,76 +98,77 @@ package final class ClassRules: Sendable {
         audience.user != nil && rule(.create).allow.contains { audience.includes($0) }
     }
 
-    /// Returns the terms that a public record must meet for a caller other than the master key: one clause of each term.
+    /// Returns the condition on public records for a caller other than the master key.
     ///
-    /// Changing a record requires reading it.
-    func terms(_ action: AccessAction, _ audience: Audience) -> [[AccessClause]] {
-        terms(action, audience) { rule in rule.allow.contains { audience.includes($0) } }
+    /// - Parameter rules: nil for the standard ones.
+    static func condition(_ rules: ClassRules?, _ action: AccessAction, _ audience: Audience) -> AccessCondition {
+        if let rules { return rules.condition(action, audience) }
+        return (audience.user == nil ? ofAnonymous : ofUsers)[action] ?? .never
     }
 
-    /// Returns the same terms for a caller of which only the applicable rules are given (``UnsettledScope``).
-    func terms(
-        _ action: AccessAction,
-        _ audience: Audience,
-        isAllowed: (ClassRule) -> Bool
-    ) -> [[AccessClause]] {
-        func terms(_ asked: ClassAction) -> [[AccessClause]] {
+    /// The conditions of types with the standard rules, which most requests use.
+    private static let ofAnonymous = standard(.anonymous)
+    private static let ofUsers = standard(Audience(user: UserID("")))
+
+    private static func standard(_ audience: Audience) -> [AccessAction: AccessCondition] {
+        let actions = AccessAction.allCases.map { ($0, ClassRules().condition($0, audience)) }
+        return Dictionary(uniqueKeysWithValues: actions)
+    }
+
+    /// Returns the condition on public records for a caller other than the master key. Changing a record requires reading it.
+    ///
+    /// - Parameter met: rules that allow their action to the caller, besides those that name the audience (``UnsettledScope``).
+    func condition(_ action: AccessAction, _ audience: Audience, met: Set<ClassRule> = []) -> AccessCondition {
+        if areOfRoles { return Self.conditionOfRoles(action, audience) }
+        return action.ruled.reduce(.always) { condition, asked in
             let rule = rule(asked)
-            return self.terms(of: rule, asked == .read ? .read : action, audience, isAllowed: isAllowed(rule))
-        }
-        switch action {
-        case .read: return AccessClause.simplified(terms(.read))
-        case .update: return AccessClause.simplified(terms(.update) + terms(.read))
-        case .delete: return AccessClause.simplified(terms(.delete) + terms(.read))
+            let isMet = met.contains(rule)
+            return condition.and(self.condition(of: rule, asked == .read ? .read : action, audience, isMet: isMet))
         }
     }
 
-    /// Returns the terms for rows 4 to 15 of the table of precedence (Documentation/Security.md).
-    private func terms(
+    /// Returns the condition for rows 4 to 15 of the table of precedence (Documentation/Security.md).
+    private func condition(
         of rule: ClassRule,
         _ action: AccessAction,
         _ audience: Audience,
-        isAllowed: Bool
-    ) -> [[AccessClause]] {
-        if rule.allow.isEmpty { return [[]] }
+        isMet: Bool
+    ) -> AccessCondition {
         // Every logged-in user may write what the public may write, but only logged-in users write.
-        if action != .read, audience.user == nil { return [[]] }
+        if rule.allow.isEmpty || (action != .read && audience.user == nil) { return .never }
+        let allowed = isMet ? .always : AccessCondition(allowing: rule.allow, audience, members)
+        // An access list admits the owner, and those whom an entry admits.
+        var list: Set<AccessCondition.Test> = [.listed(action)]
+        if audience.user != nil {
+            list.insert(.owner)
+            if let relations { list.insert(.related(action, relations)) }
+        }
+        let unlisted = AccessCondition(any: list.union([.unlisted]))
         switch rule.mode {
-        case .override:
-            return [isAllowed ? [.everything] : allowed(by: rule, audience)]
-        case .require:
-            let list = list(action, audience)
-            return isAllowed ? [list] : [allowed(by: rule, audience), list]
+        case .override: return allowed
+        case .require: return allowed.and(unlisted)
         case .default:
-            if isAllowed { return [list(action, audience)] }
-            var clauses = Array(list(action, audience).dropFirst())
-            if let user = audience.user {
-                clauses += fields(of: rule).map { .unlistedMember($0, user) }
-            }
-            return [clauses]
+            return allowed.isAlways
+                ? unlisted : AccessCondition(any: list.union(allowed.members.map { .unlistedMember($0) }))
         }
     }
 
-    /// Returns the clauses of an access list: for records without one, for the owner, and for an entry.
-    private func list(_ action: AccessAction, _ audience: Audience) -> [AccessClause] {
-        var clauses: [AccessClause] = [.unlisted]
-        if let user = audience.user { clauses.append(.owner(user)) }
-        clauses.append(.listed(audience, action))
-        if let user = audience.user, let relations { clauses.append(.related(user, action, relations)) }
-        return clauses
+    /// Returns the condition on the roles that a caller reads, in agreement with ``RoleStanding/allows(_:by:)``: only
+    /// administrators read a role without an access list, and every level of a list includes reading.
+    private static func conditionOfRoles(_ action: AccessAction, _ audience: Audience) -> AccessCondition {
+        guard action == .read else { return .never }
+        if audience.isAdministrator { return .always }
+        return AccessCondition(any: audience.user == nil ? [.listed(.read)] : [.listedOwner, .listed(.read)])
     }
+}
 
-    /// Returns the clauses for the records in which a rule allows the action, when it does not allow it in all of them.
-    private func allowed(by rule: ClassRule, _ audience: Audience) -> [AccessClause] {
-        guard let user = audience.user else { return [] }
-        let owner: [AccessClause] = rule.allow.contains(.owner) ? [.owner(user)] : []
-        return owner + fields(of: rule).map { .member($0, user) }
-    }
-
-    private func fields(of rule: ClassRule) -> [MemberField] {
-        rule.allow.compactMap { subject in
-            guard case .field(let name) = subject else { return nil }
-            return members[name]
+extension AccessAction {
+    /// The actions whose rules apply: changing a record requires reading it.
+    var ruled: [ClassAction] {
+        switch self {
+        case .read: [.read]
+        case .update: [.update, .read]
+        case .delete: [.delete, .read]
         }
     }
 }
@@ -175,37 +182,5 @@ extension ClassRules: Hashable {
 
     package func hash(into hasher: inout Hasher) {
         hasher.combine(rules)
-    }
-}
-
-extension AccessClause {
-    /// Returns the terms without redundant ones: those that hold for every record, or wherever another one holds.
-    ///
-    /// When one term is empty, which no record meets, it is the only one that remains.
-    fileprivate static func simplified(_ terms: [[AccessClause]]) -> [[AccessClause]] {
-        if terms.contains(where: \.isEmpty) { return [[]] }
-        var kept: [[AccessClause]] = []
-        for term in terms where !term.contains(.everything) {
-            if kept.contains(where: { implies($0, term) }) { continue }
-            kept.removeAll { implies(term, $0) }
-            kept.append(term)
-        }
-        return kept.isEmpty ? [[.everything]] : kept
-    }
-
-    /// Whether the second term holds wherever the first does.
-    private static func implies(_ term: [AccessClause], _ other: [AccessClause]) -> Bool {
-        term.allSatisfy { clause in other.contains { clause.implies($0) } }
-    }
-
-    private func implies(_ other: AccessClause) -> Bool {
-        if self == other { return true }
-        switch (self, other) {
-        case (.listed(let audience, _), .listed(let same, .read)): return audience == same
-        case (.related(let user, _, _), .related(let same, .read, _)): return user == same
-        case (.unlistedMember, .unlisted): return true
-        case (.unlistedMember(let field, let user), .member(let same, let other)): return field == same && user == other
-        default: return false
-        }
     }
 }

@@ -29,43 +29,34 @@ package struct FieldRule: Hashable, Sendable {
         self.allowed = allowed
     }
 
-    /// Returns the records in which a caller that does not pass every rule may use the field.
-    fileprivate func standing(
-        _ use: FieldUse,
-        _ audience: Audience,
-        _ members: [FieldName: MemberField]
-    ) -> FieldStanding {
-        var standing = FieldStanding.all
+    /// The subjects to whom the settings and the service limit a use, which no rule extends; nil without a limit.
+    private func limit(_ use: FieldUse) -> [Subject]? {
         switch (use, readers, writers) {
-        // The settings limit who reads a login key; no rule extends that, for any use.
-        case (.read, .users, _), (.compare, .users, _), (.discover, .users, _):
-            if audience.user == nil { standing = .none }
-        case (.create, _, .service), (.update, _, .service): standing = .none
-        case (.read, .owner, _), (.compare, .owner, _), (.discover, .owner, _), (.update, _, .owner):
-            standing = audience.user == nil ? .none : .owned
+        case (.read, .users, _), (.compare, .users, _), (.discover, .users, _): [.users]
+        case (.read, .owner, _), (.compare, .owner, _), (.discover, .owner, _), (.update, _, .owner): [.owner]
+        case (.create, _, .service), (.update, _, .service): []
         case (.read, .everyone, _), (.compare, .everyone, _), (.discover, .everyone, _), (.update, _, .everyone),
             (.create, _, _):
-            break
+            nil
         }
-        guard let allow = allowed[use] else {
-            return use.followsRead ? self.standing(.read, audience, members) : standing
-        }
-        return standing.and(FieldStanding(allow, audience, members))
+    }
+
+    /// Returns the records in which a caller that does not pass every rule may use the field.
+    fileprivate func standing(_ use: FieldUse, _ audience: Audience, _ members: MemberFields) -> AccessCondition {
+        if use.followsRead, allowed[use] == nil { return standing(.read, audience, members) }
+        let limited = limit(use).map { AccessCondition(allowing: $0, audience, members) } ?? .always
+        return limited.and(allowed[use].map { AccessCondition($0.entries, audience, members) } ?? .always)
     }
 
     /// Returns the records in which a query may use the field this way.
-    fileprivate func standing(
-        _ asking: FieldAsking,
-        _ audience: Audience,
-        _ members: [FieldName: MemberField]
-    ) -> FieldStanding {
-        switch asking {
-        case .send: standing(FieldUse.read, audience, members)
-        case .compare: standing(FieldUse.compare, audience, members)
-        case .equal:
-            standing(FieldUse.compare, audience, members).or(standing(FieldUse.discover, audience, members))
+    fileprivate func standing(_ asking: FieldAsking, _ audience: Audience, _ members: MemberFields) -> AccessCondition {
+        func standing(_ use: FieldUse) -> AccessCondition { self.standing(use, audience, members) }
+        return switch asking {
+        case .send: standing(.read)
+        case .compare: standing(.compare)
+        case .equal: standing(.compare).or(standing(.discover))
         // What is sent of an order, such as the cursor of a page, reveals values.
-        case .order: standing(FieldUse.read, audience, members).and(standing(FieldUse.compare, audience, members))
+        case .order: standing(.read).and(standing(.compare))
         }
     }
 
@@ -74,15 +65,9 @@ package struct FieldRule: Hashable, Sendable {
 
     /// Returns the same for users before the caller is known: the caller must be one of the subjects of each term.
     fileprivate func terms(_ use: FieldUse) -> [[Subject]] {
-        var terms: [[Subject]] = []
-        switch (use, readers, writers) {
-        case (.read, .owner, _), (.update, _, .owner): terms.append([.owner])
-        case (.create, _, .service), (.update, _, .service): terms.append([])
-        default: break
-        }
         // The terms of policies cannot express an order with denials, so for them it allows no user.
-        if let allow = allowed[use] { terms.append(allow.hasDenials ? [] : allow.subjects) }
-        return terms.filter { term in
+        let terms = [limit(use), allowed[use].map { $0.hasDenials ? [] : $0.subjects }]
+        return terms.compactMap(\.self).filter { term in
             !term.contains { $0 == .everyone || $0 == .users || (use == .create && $0 == .owner) }
         }
     }
@@ -97,7 +82,7 @@ package struct FieldRule: Hashable, Sendable {
 /// ```swift
 /// let rules = FieldRules.ofLoginKeys([username, email], readers: [username: .users])
 /// rules.hidden(from: .anonymous)  // [username, email]
-/// rules.reach(of: email, for: .user("ann"))  // .owned
+/// rules.standing(.read, of: email, for: .user("ann"))  // .owned
 /// ```
 package struct FieldRules: Hashable, Sendable {
     private let rules: [FieldName: FieldRule]
@@ -108,7 +93,7 @@ package struct FieldRules: Hashable, Sendable {
     /// The fields of each rule, so that a rule that many fields share is evaluated once per caller.
     private let fieldsByRule: [FieldRule: [FieldName]]
     /// The fields whose users the rules name as subjects, as far as the type has them.
-    package let members: [FieldName: MemberField]
+    package let members: MemberFields
     /// Who changes the access lists of records, among the callers to whom a record is open for writing.
     package var accessWriters: FieldRule.Writers
     /// Who sees the whole access lists of records, among the callers to whom a record is open; nil for the users who change them.
@@ -117,7 +102,7 @@ package struct FieldRules: Hashable, Sendable {
     package init(
         _ rules: [FieldName: FieldRule],
         others: FieldRule? = nil,
-        members: [FieldName: MemberField] = [:],
+        members: MemberFields = [:],
         accessWriters: FieldRule.Writers = .owner,
         accessReaders: ClassAccess.ListReaders? = nil
     ) {
@@ -185,14 +170,13 @@ package struct FieldRules: Hashable, Sendable {
             rules[field, default: FieldRule(readers: .everyone, writers: .everyone)].allowed = allowed
         }
         let beyond = set.allowed(nil)
-        var members: [FieldName: MemberField] = [:]
-        for case .field(let name) in (rules.values.map(\.allowed) + [beyond]).flatMap(\.values).flatMap(\.subjects) {
-            members[name] = type(name).flatMap { MemberField(name, of: $0) }
-        }
         return FieldRules(
             rules,
             others: beyond.isEmpty ? nil : FieldRule(readers: .everyone, writers: .everyone, allowed: beyond),
-            members: members,
+            members: MemberFields(
+                namedBy: (rules.values.map(\.allowed) + [beyond]).lazy.flatMap(\.values).flatMap(\.subjects),
+                type: type
+            ),
             accessWriters: accessWriters,
             accessReaders: accessReaders
         )
@@ -207,18 +191,18 @@ package struct FieldRules: Hashable, Sendable {
     }
 
     /// Returns the records in which the caller may use a field, among those that are open to it.
-    package func standing(_ use: FieldUse, of field: FieldName, for caller: FieldAccess) -> FieldStanding {
-        guard let rule = rule(of: field) else { return .all }
+    package func standing(_ use: FieldUse, of field: FieldName, for caller: FieldAccess) -> AccessCondition {
+        guard let rule = rule(of: field) else { return .always }
         guard let audience = caller.audience else {
             let isKept = rule.writers == .service && (use == .create || use == .update)
-            return isKept ? .none : .all
+            return isKept ? .never : .always
         }
         return rule.standing(use, audience, members)
     }
 
     /// Returns the records in which a query of the caller may use a field this way.
-    package func standing(_ asking: FieldAsking, of field: FieldName, for caller: FieldAccess) -> FieldStanding {
-        guard let rule = rule(of: field), let audience = caller.audience else { return .all }
+    package func standing(_ asking: FieldAsking, of field: FieldName, for caller: FieldAccess) -> AccessCondition {
+        guard let rule = rule(of: field), let audience = caller.audience else { return .always }
         return rule.standing(asking, audience, members)
     }
 
@@ -230,7 +214,7 @@ package struct FieldRules: Hashable, Sendable {
 
     /// Returns the same as ``standing(_:of:for:)`` for an operator. An operator changes the value, and its refusal depends on
     /// the value, so the caller must also see the field.
-    package func standingOfOperators(on field: FieldName, for caller: FieldAccess) -> FieldStanding {
+    package func standingOfOperators(on field: FieldName, for caller: FieldAccess) -> AccessCondition {
         standing(.read, of: field, for: caller).and(standing(.update, of: field, for: caller))
     }
 
@@ -246,10 +230,10 @@ package struct FieldRules: Hashable, Sendable {
         guard let audience = caller.audience else { return view }
         for (rule, fields) in fieldsByRule {
             let read = rule.standing(.read, audience, members)
-            switch read {
-            case .all: break
-            case .some(let reach): for field in fields { view.partial[field] = reach }
-            case .none: view.hidden.formUnion(fields)
+            if read.isNever {
+                view.hidden.formUnion(fields)
+            } else if !read.isAlways {
+                for field in fields { view.partial[field] = read }
             }
             guard rule.hasQuestions else { continue }
             let asked = [FieldAsking.compare, .equal].map { rule.standing($0, audience, members) }
@@ -261,11 +245,6 @@ package struct FieldRules: Hashable, Sendable {
     /// Returns the fields that the caller sees in no record.
     package func hidden(from caller: FieldAccess) -> Set<FieldName> {
         view(for: caller).hidden
-    }
-
-    /// Returns the records in which the caller sees the field, if that depends on the record.
-    package func reach(of field: FieldName, for caller: FieldAccess) -> FieldReach? {
-        if case .some(let reach) = standing(.read, of: field, for: caller) { reach } else { nil }
     }
 
     /// Whether only owners and the master key see the field.
@@ -292,14 +271,7 @@ package struct FieldRules: Hashable, Sendable {
         by caller: FieldAccess,
         isOwned: Bool = true
     ) -> [FieldName] {
-        fields.filter { field in
-            switch standing(.create, of: field, for: caller) {
-            case .all: false
-            // The creator usually owns the record.
-            case .some(let reach): !reach.holds(isOwner: isOwned) { _ in false }
-            case .none: true
-            }
-        }.sorted()
+        fields.filter { !standing(.create, of: $0, for: caller).holds(isOwner: isOwned) { _ in false } }.sorted()
     }
 
     /// Returns which of these fields of a record the caller may not apply an operator to.
@@ -312,11 +284,7 @@ package struct FieldRules: Hashable, Sendable {
         isMember: (MemberField) -> Bool = { _ in false }
     ) -> [FieldName] {
         fields.filter { field in
-            switch standingOfOperators(on: field, for: caller) {
-            case .all: false
-            case .some(let reach): !reach.holds(isOwner: caller.owns(record), isMember: isMember)
-            case .none: true
-            }
+            !standingOfOperators(on: field, for: caller).holds(isOwner: caller.owns(record), isMember: isMember)
         }
     }
 
@@ -337,16 +305,12 @@ package struct FieldRules: Hashable, Sendable {
         isSameJSON: (JSONText, JSONText) -> Bool = { $0 == $1 }
     ) -> [FieldName] {
         let owns = caller.owns(record)
-        func holds(_ standing: FieldStanding) -> Bool {
-            switch standing {
-            case .all: true
-            case .some(let reach): reach.holds(isOwner: owns, isMember: isMember)
-            case .none: false
-            }
-        }
         return fields.filter { name, value in
-            if holds(standing(.update, of: name, for: caller)) { return false }
-            guard holds(standing(.read, of: name, for: caller)) else { return true }
+            func may(_ use: FieldUse) -> Bool {
+                standing(use, of: name, for: caller).holds(isOwner: owns, isMember: isMember)
+            }
+            if may(.update) { return false }
+            guard may(.read) else { return true }
             return !(record.fields[name] ?? .null).isSameValue(as: value, isSameJSON)
         }.map(\.name).sorted()
     }
@@ -356,6 +320,32 @@ package struct FieldRules: Hashable, Sendable {
         let areOwners = fields.allSatisfy { standing(.update, of: $0, for: caller) == .owned }
         return areOwners ? .fieldsOfOwners(fields) : .fieldsDenied(fields)
     }
+}
+
+/// The fields of a type that a caller does not see at all, and those that it sees in some records only.
+package struct FieldView: Hashable, Sendable {
+    package var hidden: Set<FieldName> = []
+    package var partial: [FieldName: AccessCondition] = [:]
+    /// The fields of which the caller may query more or less than it sees: the records for any query, and those for a test for
+    /// a known value.
+    package var asked: [FieldName: [AccessCondition]] = [:]
+    /// The records in which the caller sees the whole access list.
+    package var list: AccessCondition
+
+    package init(
+        hidden: Set<FieldName> = [],
+        partial: [FieldName: AccessCondition] = [:],
+        asked: [FieldName: [AccessCondition]] = [:],
+        list: AccessCondition = .always
+    ) {
+        self.hidden = hidden
+        self.partial = partial
+        self.asked = asked
+        self.list = list
+    }
+
+    /// The fields that the caller sees only in its own records.
+    package var owned: Set<FieldName> { Set(partial.filter { $0.value == .owned }.keys) }
 }
 
 extension SkyrowError {

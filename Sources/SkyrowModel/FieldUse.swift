@@ -36,17 +36,11 @@ package enum FieldAsking: Hashable, Sendable {
 extension Subject {
     /// Whether a rule about a field may name it.
     package func fits(_ use: FieldUse) -> Bool {
-        switch self {
-        case .everyone, .users, .registered, .verified, .owner, .user, .role, .group, .apiKey: true
-        // The creator of a new record determines what its fields contain.
-        case .field: use != .create
-        case .relation: false
-        }
+        // The creator of a new record owns it, and determines what its fields contain.
+        !dependsOnRecord || kind == .owner || kind == .field && use != .create
     }
 
     /// Whether a rule about a field may deny it to the subject. Denying it to a key has no effect, since a request can omit the
     /// key.
-    package var isDeniable: Bool {
-        if case .apiKey = self { false } else { true }
-    }
+    package var isDeniable: Bool { kind != .apiKey }
 }

@@ -44,36 +44,24 @@ extension TypeRules {
     }
 
     /// Returns the records in which the caller sees the whole list.
-    package func standingOfListReads(for caller: FieldAccess) -> FieldStanding {
+    package func standingOfListReads(for caller: FieldAccess) -> AccessCondition {
         standing(listReadTerms, caller)
     }
 
     /// Returns the records in which the caller may change the list.
-    package func standingOfListChanges(for caller: FieldAccess) -> FieldStanding {
+    package func standingOfListChanges(for caller: FieldAccess) -> AccessCondition {
         standing(listChangeTerms, caller)
     }
 
-    private func standing(_ terms: [ListTerm], _ caller: FieldAccess) -> FieldStanding {
-        guard let audience = caller.audience, !terms.isEmpty else { return .all }
+    private func standing(_ terms: [ListTerm], _ caller: FieldAccess) -> AccessCondition {
+        guard let audience = caller.audience, !terms.isEmpty else { return .always }
         // A caller without a login updates and owns nothing.
-        guard audience.user != nil else { return .none }
-        if classes?.areOfRoles == true, audience.isAdministrator { return .all }
-        let left = terms.filter { term in !term.subjects.contains { audience.includes($0) } }
-        return FieldStanding(
-            left.map { term in
-                var ways: Set<FieldReach.Way> = []
-                for subject in term.subjects {
-                    switch subject {
-                    case .owner: ways.insert(.owner)
-                    case .field(let name): if let field = classes?.members[name] { ways.insert(.member(field)) }
-                    case .everyone, .users, .registered, .verified, .user, .role, .group, .apiKey, .relation:
-                        break
-                    }
-                }
-                if let action = term.listed { ways.insert(.listed(action)) }
-                return ways
-            }
-        )
+        guard audience.user != nil else { return .never }
+        if classes?.areOfRoles == true, audience.isAdministrator { return .always }
+        return terms.reduce(.always) { condition, term in
+            let named = AccessCondition(allowing: term.subjects, audience, classes?.members ?? [:])
+            return condition.and(term.listed.map { named.or(AccessCondition(any: [.listed($0)])) } ?? named)
+        }
     }
 
     /// Returns what the caller does not see in every readable record.
@@ -84,16 +72,15 @@ extension TypeRules {
     }
 
     /// The fields whose users see access lists, as far as the type has them.
-    package var listMembers: [FieldName: MemberField] {
-        var members: [FieldName: MemberField] = [:]
-        for case .field(let name) in listChangeTerms.flatMap(\.subjects) { members[name] = classes?.members[name] }
-        return members
+    package var listMembers: MemberFields {
+        let named = Set(listChangeTerms.flatMap(\.subjects))
+        return (classes?.members ?? [:]).filter { named.contains(.field($0.key)) }
     }
 
     /// The access lists that ``view(for:)`` shows, when that is the same for all users; nil when it depends on the user.
-    package var listStandingOfUsers: FieldStanding? {
+    package var listStandingOfUsers: AccessCondition? {
         switch listReaders {
-        case .read: .all
+        case .read: .always
         case .owner: classes?.areOfRoles == true ? nil : .owned
         case .update: nil
         }

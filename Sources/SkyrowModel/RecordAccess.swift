@@ -184,7 +184,7 @@ package struct TypeAccess: Hashable, Sendable {
         read = scope(.read, database)
         switch use {
         case .reading:
-            update = .nothing(in: database)
+            update = AccessScope(database: database, .never)
             delete = update
             mayCreate = false
         case .writing:

@@ -13,8 +13,7 @@ package struct UnsettledScope: Hashable, Sendable {
     package struct Branch: Hashable, Sendable {
         /// The caller is one of the subjects of each of these; empty in the last branch.
         package let isFor: [[Subject]]
-        /// Its clauses have a user without an id in place of the caller.
-        package let scope: AccessScope
+        package let condition: AccessCondition
     }
 
     package let branches: [Branch]
@@ -25,16 +24,10 @@ package struct UnsettledScope: Hashable, Sendable {
     package init(_ action: AccessAction, of rules: ClassRules?, relations: RelationEntries?) {
         let rules = ClassRules.naming(relations, rules)
         let caller = Audience(user: UserID(""))
-        let asked: [ClassAction] =
-            switch action {
-            case .read: [.read]
-            case .update: [.update, .read]
-            case .delete: [.delete, .read]
-            }
         // The subjects of each rule that depend on the caller alone.
         var open: [ClassRule: [Subject]] = [:]
         var order: [ClassRule] = []
-        for rule in asked.map({ rules.rule($0) }) where !rule.namesEveryUser {
+        for rule in action.ruled.map({ rules.rule($0) }) where !rule.namesEveryUser {
             let subjects = rule.allow.filter(\.isOfCaller)
             if !subjects.isEmpty, open.updateValue(subjects, forKey: rule) == nil { order.append(rule) }
         }
@@ -42,19 +35,14 @@ package struct UnsettledScope: Hashable, Sendable {
         // From all rules met to none: the number counts down through every combination.
         for number in (0..<(1 << order.count)).reversed() {
             let met = Set(order.enumerated().filter { number & (1 << $0.offset) != 0 }.map(\.element))
-            let terms = rules.terms(action, caller) { $0.namesEveryUser || met.contains($0) }
             branches.append(
                 Branch(
                     isFor: order.filter { met.contains($0) }.compactMap { open[$0] },
-                    scope: AccessScope(
-                        database: .everyone,
-                        clauses: terms.first ?? [],
-                        others: Array(terms.dropFirst())
-                    )
+                    condition: rules.condition(action, caller, met: met)
                 )
             )
         }
-        if let last = branches.last, branches.allSatisfy({ $0.scope == last.scope }) { branches = [last] }
+        if let last = branches.last, branches.allSatisfy({ $0.condition == last.condition }) { branches = [last] }
         self.branches = branches
     }
 }
@@ -67,9 +55,6 @@ extension ClassRule {
 extension Subject {
     /// Whether only the caller, not the record, determines who is the subject, and not every user is.
     package var isOfCaller: Bool {
-        switch self {
-        case .registered, .verified, .user, .role, .group, .apiKey: true
-        case .everyone, .users, .owner, .relation, .field: false
-        }
+        !dependsOnRecord && kind != .everyone && kind != .users
     }
 }

@@ -19,25 +19,25 @@ import Testing
                 let title = try FieldName("title")
                 let master = ServiceFixture.masterCaller
                 let staff = FieldAccess(Caller(kind: .user("sue"), roles: ["staff"]))
-                func standings(_ service: ServiceFixture, _ name: String) -> [FieldStanding] {
+                func standings(_ service: ServiceFixture, _ name: String) -> [AccessCondition] {
                     guard let type = try? RecordTypeName(name) else { return [] }
                     let rules = service.service.store.cache.current[type]?.rules.fields
                     return [.anonymous, staff].compactMap { rules?.standing(.read, of: title, for: $0) }
                 }
                 let everywhere = FieldRuleScope(type: nil, field: nil)
-                let rows: [(rules: [SkygearFieldRule], film: [FieldStanding], song: [FieldStanding])] = [
-                    ([SkygearFieldRule(everywhere, .role("staff"), readable: true)], [.none, .all], [.none, .all]),
+                let rows: [(rules: [SkygearFieldRule], film: [AccessCondition], song: [AccessCondition])] = [
+                    ([SkygearFieldRule(everywhere, .role("staff"), readable: true)], [.never, .always], [.never, .always]),
                     (
                         [
                             SkygearFieldRule(everywhere, .role("staff"), readable: true),
                             SkygearFieldRule(FieldRuleScope(type: film, field: title), .everyone, readable: true),
-                        ], [.all, .all], [.none, .all]
+                        ], [.always, .always], [.never, .always]
                     ),
                     (
-                        [SkygearFieldRule(FieldRuleScope(type: film, field: nil), .everyone)], [.none, .none],
-                        [.all, .all]
+                        [SkygearFieldRule(FieldRuleScope(type: film, field: nil), .everyone)], [.never, .never],
+                        [.always, .always]
                     ),
-                    ([], [.all, .all], [.all, .all]),
+                    ([], [.always, .always], [.always, .always]),
                 ]
                 for row in rows {
                     let answered = try await fixture.service.run(

@@ -107,18 +107,18 @@ import Testing
         let ann = FieldAccess.user("ann")
         let new = try FieldName("new")
         for (caller, standing) in [
-            (ann, FieldStanding.none), (staff, .all), (.unrestricted, .all), (.anonymous, .none),
+            (ann, AccessCondition.never), (staff, .always), (.unrestricted, .always), (.anonymous, .never),
         ] {
             for name in [Self.title, Self.stars, new, username] {
                 #expect(rules.standing(.read, of: name, for: caller) == standing, "\(name) \(caller)")
             }
             // What keeps records together is as open as they are.
-            #expect(rules.standing(.read, of: .parent, for: caller) == .all)
+            #expect(rules.standing(.read, of: .parent, for: caller) == .always)
         }
         // Of login keys the settings hold too.
         #expect(rules.standing(.update, of: username, for: staff) == .owned)
-        #expect(rules.standing(.update, of: Self.title, for: staff) == .none)
-        #expect(rules.standing(.update, of: Self.stars, for: staff) == .all)
+        #expect(rules.standing(.update, of: Self.title, for: staff) == .never)
+        #expect(rules.standing(.update, of: Self.stars, for: staff) == .always)
         #expect(rules.refusedInNew([Self.stars, new, .parent], by: staff) == [new, Self.stars])
         #expect(rules.refusedInNew([new], by: .unrestricted).isEmpty)
         #expect(rules.hidden(from: ann).isSuperset(of: [Self.title, Self.stars]))

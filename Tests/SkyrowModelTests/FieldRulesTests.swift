@@ -62,8 +62,8 @@ import Testing
             #expect(rules.refusedChanges([(Self.email, guess)], to: record, by: FieldAccess(Self.master)).isEmpty)
         }
         for (caller, expected) in [(Self.ann, true), (.anonymous, false), (Self.master, false)] {
-            #expect((rules.reach(of: Self.email, for: FieldAccess(caller)) == .owned) == expected)
-            #expect(rules.reach(of: Self.username, for: FieldAccess(caller)) == nil)
+            #expect((rules.standing(.read, of: Self.email, for: FieldAccess(caller)) == .owned) == expected)
+            #expect(rules.standing(.read, of: Self.username, for: FieldAccess(caller)) != .owned)
         }
     }
 
@@ -71,12 +71,12 @@ import Testing
         let phone = try! FieldName("phone")
         let rules = FieldRules.ofLoginKeys([phone], readers: [Self.email: .everyone, Self.username: .users])
         #expect(rules.hidden(from: .anonymous) == [phone, Self.username, .verified])
-        #expect(rules.reach(of: phone, for: FieldAccess(Self.ann)) == .owned)
-        #expect(rules.reach(of: Self.email, for: FieldAccess(Self.ann)) == nil)
+        #expect(rules.standing(.read, of: phone, for: FieldAccess(Self.ann)) == .owned)
+        #expect(rules.standing(.read, of: Self.email, for: FieldAccess(Self.ann)) == .always)
         // Only login keys are their owner's to change.
         let bob = FieldAccess(Self.bob)
         #expect(rules.standing(.update, of: phone, for: bob) == .owned)
-        #expect(rules.standing(.update, of: Self.email, for: bob) == .all)
+        #expect(rules.standing(.update, of: Self.email, for: bob) == .always)
     }
 
     /// The service alone writes it, for all readers; to send it as it is changes nothing.
@@ -85,11 +85,11 @@ import Testing
         for reader in readers {
             let rules = FieldRules.ofLoginKeys([], readers: reader.map { [.verified: $0] } ?? [:])
                 .applying([.verified: [.update: [.everyone], .create: [.everyone]]])
-            let expected: [FieldStanding] =
+            let expected: [AccessCondition] =
                 switch reader {
-                case nil, .owner: [.owned, .owned, .none, .all]
-                case .users: [.all, .all, .none, .all]
-                case .everyone: [.all, .all, .all, .all]
+                case nil, .owner: [.owned, .owned, .never, .always]
+                case .users: [.always, .always, .never, .always]
+                case .everyone: [.always, .always, .always, .always]
                 }
             var record = Record(id: try RecordID("user/ann"), fields: [.verified: .boolean(true)])
             record.owner = "ann"
@@ -97,10 +97,10 @@ import Testing
                 let access = FieldAccess(caller)
                 #expect(rules.standing(.read, of: .verified, for: access) == read)
                 for use in [FieldUse.create, .update] {
-                    #expect(rules.standing(use, of: .verified, for: access) == .none, "\(caller) \(use)")
+                    #expect(rules.standing(use, of: .verified, for: access) == .never, "\(caller) \(use)")
                 }
                 #expect(rules.refusedInNew([.verified, Self.city], by: access) == [.verified])
-                let sees = read == .all || (read == .owned && caller == Self.ann)
+                let sees = read == .always || (read == .owned && caller == Self.ann)
                 for (value, isSame) in [(RecordValue.boolean(true), true), (.boolean(false), false), (.null, false)] {
                     let refused = rules.refusedChanges([(.verified, value)], to: record, by: access)
                     #expect(refused == (isSame && sees ? [] : [.verified]), "\(caller) \(value)")
@@ -115,27 +115,28 @@ import Testing
 
     /// What a rule comes to for ann, who is registered and verified and carries the tag golf, for bob, an editor with the key tablet, for one who is not
     /// logged in, and for the master key.
-    static let standings: [([Subject], [FieldStanding])] = [
-        ([.everyone], [.all, .all, .all, .all]), ([.users], [.all, .all, .none, .all]),
-        ([.owner], [.owned, .owned, .none, .all]), ([.role("editor")], [.none, .all, .none, .all]),
-        ([.owner, .role("editor")], [.owned, .all, .none, .all]), ([.group("golf")], [.all, .none, .none, .all]),
-        ([.user("bob")], [.none, .all, .none, .all]), ([], [.none, .none, .none, .all]),
-        ([.apiKey("tablet")], [.none, .all, .none, .all]),
-        ([.owner, .apiKey("phone")], [.owned, .owned, .none, .all]),
-        ([.registered], [.all, .none, .none, .all]), ([.verified], [.all, .none, .none, .all]),
+    static let standings: [([Subject], [AccessCondition])] = [
+        ([.everyone], [.always, .always, .always, .always]), ([.users], [.always, .always, .never, .always]),
+        ([.owner], [.owned, .owned, .never, .always]), ([.role("editor")], [.never, .always, .never, .always]),
+        ([.owner, .role("editor")], [.owned, .always, .never, .always]),
+        ([.group("golf")], [.always, .never, .never, .always]),
+        ([.user("bob")], [.never, .always, .never, .always]), ([], [.never, .never, .never, .always]),
+        ([.apiKey("tablet")], [.never, .always, .never, .always]),
+        ([.owner, .apiKey("phone")], [.owned, .owned, .never, .always]),
+        ([.registered], [.always, .never, .never, .always]), ([.verified], [.always, .never, .never, .always]),
     ]
 
     @Test(arguments: standings)
-    func aRuleIsSettledForACaller(_ subjects: [Subject], _ expected: [FieldStanding]) {
+    func aRuleIsSettledForACaller(_ subjects: [Subject], _ expected: [AccessCondition]) {
         let ann = Caller(kind: .user("ann"), groups: ["golf"], isRegistered: true, isVerified: true)
         let callers = [ann, Self.bob.withKey("tablet"), .anonymous, Self.master].map { FieldAccess($0) }
         for use in FieldUse.allCases {
             let rules = FieldRules.none.applying([Self.city: [use: FieldSubjects(subjects)]])
             #expect(callers.map { rules.standing(use, of: Self.city, for: $0) } == expected)
             for other in FieldUse.allCases where other != use && !(use == .read && other.followsRead) {
-                #expect(callers.map { rules.standing(other, of: Self.city, for: $0) } == [.all, .all, .all, .all])
+                #expect(callers.allSatisfy { rules.standing(other, of: Self.city, for: $0) == .always })
             }
-            #expect(callers.map { rules.standing(use, of: Self.email, for: $0) } == [.all, .all, .all, .all])
+            #expect(callers.allSatisfy { rules.standing(use, of: Self.email, for: $0) == .always })
         }
         // Who is not logged in owns nothing, so it sees nothing that owners see.
         let rules = FieldRules.none.applying([Self.city: [.read: FieldSubjects(subjects)]])
@@ -143,16 +144,16 @@ import Testing
             let view = rules.view(for: caller)
             let isOwned = standing == .owned && caller.user != nil
             #expect(view.owned == (isOwned ? [Self.city] : []))
-            #expect(view.hidden == (standing == .all || isOwned ? [] : [Self.city]))
+            #expect(view.hidden == (standing == .always || isOwned ? [] : [Self.city]))
         }
     }
 
     @Test func aKeyOfNoUserIsASubjectToo() {
         let rules = FieldRules.none.applying([Self.city: [.read: [.apiKey("tablet"), .owner]]])
-        for (name, standing) in [("tablet", FieldStanding.all), ("phone", .none)] {
+        for (name, standing) in [("tablet", AccessCondition.always), ("phone", .never)] {
             let caller = FieldAccess(Caller.anonymous.withKey(KeyName(name)))
             #expect(rules.standing(.read, of: Self.city, for: caller) == standing)
-            #expect(rules.hidden(from: caller) == (standing == .all ? [] : [Self.city]))
+            #expect(rules.hidden(from: caller) == (standing == .always ? [] : [Self.city]))
         }
     }
 
@@ -169,8 +170,8 @@ import Testing
             Self.username: [.compare: [.everyone]], Self.email: [.compare: [.users], .discover: [.everyone]],
         ])
         for (caller, username, email) in [
-            (FieldAccess(Self.ann), FieldStanding.all, FieldStanding.owned), (.anonymous, .none, .none),
-            (.unrestricted, .all, .all),
+            (FieldAccess(Self.ann), AccessCondition.always, AccessCondition.owned), (.anonymous, .never, .never),
+            (.unrestricted, .always, .always),
         ] {
             for asking in [FieldAsking.compare, .equal] {
                 #expect(rules.standing(asking, of: Self.username, for: caller) == username)
@@ -182,11 +183,11 @@ import Testing
     @Test func rulesThatWereSetNarrowThoseOfLoginKeys() {
         let bob = FieldAccess(Self.bob)
         let opened = Self.rules.applying([Self.username: [.read: [.everyone], .update: [.everyone]]])
-        #expect(opened.standing(.read, of: Self.username, for: .anonymous) == .none)
+        #expect(opened.standing(.read, of: Self.username, for: .anonymous) == .never)
         #expect(opened.standing(.update, of: Self.username, for: bob) == .owned)
         let closed = Self.rules.applying([Self.username: [.read: [.owner], .update: []]])
         #expect(closed.standing(.read, of: Self.username, for: bob) == .owned)
-        #expect(closed.standing(.update, of: Self.username, for: bob) == .none)
+        #expect(closed.standing(.update, of: Self.username, for: bob) == .never)
         #expect(Self.rules.applying([:]) == Self.rules)
     }
 
@@ -203,23 +204,20 @@ import Testing
     /// Rules of two origins, or of reading and changing, hold in the records of both.
     @Test func whatHoldsInSomeRecordsIsNarrowed() throws {
         let members = try #require(MemberField(FieldName("members"), of: .array(.string)))
-        let owned = FieldStanding.owned
-        let either = FieldStanding.some(FieldReach(any: [.owner, .member(members)]))
-        let both = owned.and(.some(FieldReach(any: [.member(members)])))
+        let owned = AccessCondition.owned
+        let either = AccessCondition(any: [.owner, .member(members)])
+        let both = owned.and(AccessCondition(any: [.member(members)]))
         for (a, b, expected) in [
-            (owned, either, owned), (either, owned, owned), (.all, either, either), (either, .none, .none),
-            (owned, .some(FieldReach(any: [.member(members)])), both), (both, both, both), (both, either, both),
-        ] as [(FieldStanding, FieldStanding, FieldStanding)] {
+            (owned, either, owned), (either, owned, owned), (.always, either, either), (either, .never, .never),
+            (owned, AccessCondition(any: [.member(members)]), both), (both, both, both), (both, either, both),
+        ] as [(AccessCondition, AccessCondition, AccessCondition)] {
             #expect(a.and(b) == expected || b.and(a) == expected)
         }
-        guard case .some(let reach) = both else {
-            Issue.record("It depends on the record.")
-            return
-        }
+        #expect(!both.isAlways && !both.isNever)
         for (isOwner, isMember) in [(true, true), (true, false), (false, true), (false, false)] {
-            #expect(reach.holds(isOwner: isOwner) { _ in isMember } == (isOwner && isMember))
+            #expect(both.holds(isOwner: isOwner) { _ in isMember } == (isOwner && isMember))
         }
-        #expect(reach.members == [members])
+        #expect(both.members == [members])
     }
 
     /// The first subject that a caller is decides, whatever else it is, and what no rule about questions says is as what is seen.
@@ -258,12 +256,8 @@ import Testing
             for caller in callers {
                 for (owns, stands) in [(false, false), (true, false), (false, true), (true, true)] {
                     if FieldAccess(caller).user == nil, owns || stands { continue }
-                    func holds(_ standing: FieldStanding) -> Bool {
-                        switch standing {
-                        case .all: true
-                        case .none: false
-                        case .some(let reach): reach.holds(isOwner: owns) { $0 == member && stands }
-                        }
+                    func holds(_ condition: AccessCondition) -> Bool {
+                        condition.holds(isOwner: owns) { $0 == member && stands }
                     }
                     let seen = first(read, caller, owns, stands)
                     let compared = first(compare, caller, owns, stands)
@@ -285,10 +279,10 @@ import Testing
         ]) { $0 == members ? .array(.string) : nil }
         let ann = FieldAccess.user("ann")
         let member = try #require(MemberField(members, of: .array(.string)))
-        #expect(rules.standing(.read, of: city, for: ann) == .some(FieldReach(any: [.member(member)])))
+        #expect(rules.standing(.read, of: city, for: ann) == AccessCondition(any: [.member(member)]))
         // No one stands in a field that there is not.
-        #expect(rules.standing(.update, of: city, for: ann) == .none)
+        #expect(rules.standing(.update, of: city, for: ann) == .never)
         #expect(rules.hidden(from: .anonymous) == [city])
-        #expect(rules.standing(.read, of: city, for: .unrestricted) == .all)
+        #expect(rules.standing(.read, of: city, for: .unrestricted) == .always)
     }
 }

@@ -94,7 +94,7 @@ import Testing
     @Test func ofADatabaseThatIsNotOpenNothingIsSeen() {
         for (caller, scope) in [(Self.ann, DatabaseScope.user("bob")), (.anonymous, .user("ann")), (Self.ann, .union)] {
             let access = RecordAccess(in: scope, for: .writing, by: caller)
-            #expect(access.standard.read.clauses.isEmpty && !access.mayWrite)
+            #expect(access.standard.read.isEmpty && !access.mayWrite)
         }
     }
 }

@@ -63,8 +63,8 @@ struct TestType: QueryRecordType {
 
     func isHidden(_ name: FieldName) -> Bool { hidden.contains(name) }
 
-    func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding {
-        !caller.isUnrestricted && ownersOnly.contains(name) ? .owned : .all
+    func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> AccessCondition {
+        !caller.isUnrestricted && ownersOnly.contains(name) ? .owned : .always
     }
 
     func collation(of column: ReservedColumn) -> TextCollation { .bytes }

@@ -21,7 +21,8 @@ import Testing
                 #expect(access.mayWrite == (use == .writing))
                 if database == .everyone {
                     let audience = Audience(user: "ann", roles: ["editor"])
-                    #expect(access.standard.read.clauses.contains(.listed(audience, .read)))
+                    #expect(access.standard.read.audience == audience)
+                    #expect(access.standard.read.condition.terms == [[.unlisted, .owner, .listed(.read)]])
                 }
                 #expect(!seen.contains { $0 === access })
                 seen.append(access)

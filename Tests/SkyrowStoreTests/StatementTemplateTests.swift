@@ -111,15 +111,15 @@ import Testing
             guardedColumns: columns.filter { _ in chance() }.map {
                 SaveText.GuardedColumn(
                     place: $0,
-                    update: chance() ? .owned : .none,
-                    read: [FieldStanding.none, .owned, .all].randomElement(using: &random)!
+                    update: chance() ? .owned : .never,
+                    read: [AccessCondition.never, .owned, .always].randomElement(using: &random)!
                 )
             },
             guardedAccess: !access.passesEveryRule && chance()
                 ? SaveText.GuardedAccess(
-                    update: [FieldStanding.none, .owned, .some(FieldReach(any: [.owner, .listed(.update)]))]
+                    update: [AccessCondition.never, .owned, AccessCondition(any: [.owner, .listed(.update)])]
                         .randomElement(using: &random)!,
-                    read: [FieldStanding.none, .owned, .some(FieldReach(any: [.owner, .listed(.update)])), .all]
+                    read: [AccessCondition.never, .owned, AccessCondition(any: [.owner, .listed(.update)]), .always]
                         .randomElement(using: &random)!
                 ) : nil,
             hasOwner: chance(),

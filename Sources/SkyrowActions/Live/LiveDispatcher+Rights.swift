@@ -235,9 +235,7 @@ extension Caller {
 
 extension AccessScope {
     /// Whether relations of users decide what it admits.
-    var asksRelations: Bool {
-        (clauses + others.joined()).contains { if case .related = $0 { true } else { false } }
-    }
+    var asksRelations: Bool { relatedUser != nil }
 }
 
 extension SkyrowError {

@@ -366,13 +366,3 @@ extension LiveSubscriber {
         return LiveText.event(head, kind.rawValue, record: record, previous: old)
     }
 }
-
-extension AccessScope {
-    /// The user whose relations to owners it depends on; nil if it depends on none.
-    fileprivate var relatedUser: UserID? {
-        for clause in clauses + others.joined() {
-            if case .related(let user, _, _) = clause { return user }
-        }
-        return nil
-    }
-}

@@ -105,7 +105,7 @@ extension LiveRegistry {
             in: table,
             knowing: Set((table?.columns ?? []).lazy.map(\.field).filter(mayHave)),
             for: number,
-            by: isWhole && view.list == .all ? nil : audience
+            by: isWhole && view.list.isAlways ? nil : audience
         )
     }
 }

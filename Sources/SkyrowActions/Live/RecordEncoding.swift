@@ -42,12 +42,12 @@ final class RecordEncoding: Sendable {
     init(_ key: Key, for reader: FieldAccess) {
         self.key = key
         self.reader = reader
-        if case .some = key.view.list {
-            var wholeKey = key
-            wholeKey.view.list = .all
-            whole = RecordEncoding(wholeKey, for: reader)
-        } else {
+        if key.view.list.isAlways || key.view.list.isNever {
             whole = nil
+        } else {
+            var wholeKey = key
+            wholeKey.view.list = .always
+            whole = RecordEncoding(wholeKey, for: reader)
         }
     }
 
@@ -61,18 +61,13 @@ final class RecordEncoding: Sendable {
     }
 
     private func seesList(of record: StoredRecord, _ reader: FieldAccess) -> Bool {
-        switch key.view.list {
-        case .all: return true
-        case .none: return false
-        case .some(let reach):
-            guard case .audience(let audience) = reader, let user = audience.user else { return false }
-            return record.database != .everyone
-                || reach.holds(
-                    isOwner: record.owner == user,
-                    isMember: { record.names(user, in: $0) },
-                    isListed: { record.access?.admits(audience, $0) ?? false }
-                )
-        }
+        guard case .audience(let audience) = reader, let user = audience.user else { return false }
+        return record.database != .everyone
+            || key.view.list.holds(
+                isOwner: record.owner == user,
+                isMember: { record.names(user, in: $0) },
+                isListed: { record.access?.admits(audience, $0) ?? false }
+            )
     }
 
     /// Returns the record after a change; nil if it is deleted.
@@ -161,7 +156,7 @@ final class RecordEncoding: Sendable {
             let known = plans.first { $0.table === table && $0.asked == asked && $0.hasReserved == hasReserved }
             if let known { return known.plan }
             var view = key.view
-            if whole != nil { view.list = .none }
+            if whole != nil { view.list = .never }
             let plan = table.plan(view, asked: asked, hasReserved: hasReserved)
             if plans.count >= 8 { plans.removeFirst() }
             plans.append(Plan(table: table, asked: asked, hasReserved: hasReserved, plan: plan))

@@ -255,7 +255,7 @@ extension ActionService {
                 isVerified: account.isVerified
             )
         )
-        let allowed = fields.filter { rules.fields.standing(.update, of: $0.name, for: user) != .none }
+        let allowed = fields.filter { !rules.fields.standing(.update, of: $0.name, for: user).isNever }
         guard !allowed.isEmpty else { return }
         let draft = RecordDraft(id: try RecordID(type: .user, id: account.id.rawValue), fields: allowed)
         if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }

@@ -51,7 +51,7 @@ package struct ResolvedColumn: Hashable, Sendable {
     /// A caller, and the condition on a record under which it sees a column.
     package struct Limit: Hashable, Sendable {
         package var user: UserID
-        package var reach: FieldReach
+        package var reach: AccessCondition
     }
 
     /// What is compared of a column's value.

@@ -33,7 +33,7 @@ package protocol QueryRecordType {
     func isHidden(_ name: FieldName) -> Bool
 
     /// Returns in which records the caller may use a field in this way.
-    func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding
+    func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> AccessCondition
 
     /// The access rules for its records; nil for the default rules.
     var classRules: ClassRules? { get }

@@ -73,7 +73,7 @@ extension Resolver {
         result.remove(at: place)
         let names = Set(result.map(\.name))
         for field in root.referenceFields
-        where !names.contains(field.rawValue) && root.standing(.send, of: field, for: access.fields) != .none {
+        where !names.contains(field.rawValue) && !root.standing(.send, of: field, for: access.fields).isNever {
             // There is nothing to include of a missing type.
             guard let target = root.queryField(field).flatMap({ ValueKind($0.type).target }), schema[target] != nil
             else {

@@ -189,14 +189,12 @@ extension Resolver {
             language: field.language
         )
         if let type = field.jsonType { column = column.reading(type, at: []) }
-        switch type.standing(asking == .equal && !field.isScalar ? .compare : asking, of: name, for: access.fields) {
-        case .all: break
-        case .none: throw .recordQueryDenied(path.description)
-        case .some(let reach):
-            // For any purpose, the field is missing in other records.
-            guard let user = access.fields.user else { throw .recordQueryDenied(path.description) }
-            column.limit = ResolvedColumn.Limit(user: user, reach: reach)
-        }
+        let asking = asking == .equal && !field.isScalar ? .compare : asking
+        let standing = type.standing(asking, of: name, for: access.fields)
+        if standing.isAlways { return column }
+        // For any purpose, the field is missing in other records.
+        guard !standing.isNever, let user = access.fields.user else { throw .recordQueryDenied(path.description) }
+        column.limit = ResolvedColumn.Limit(user: user, reach: standing)
         return column
     }
 

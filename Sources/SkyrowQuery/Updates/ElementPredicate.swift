@@ -74,7 +74,7 @@ private struct NoTypes: QuerySchema {
 
         func queryField(_ name: FieldName) -> QueryField? { nil }
         func isHidden(_ name: FieldName) -> Bool { false }
-        func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> FieldStanding { .all }
+        func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> AccessCondition { .always }
         func collation(of column: ReservedColumn) -> TextCollation { .bytes }
     }
 

@@ -66,7 +66,7 @@ struct ChangesStatement {
         condition = resolved.predicate.map(text.matches)
         let terms = resolved.predicate.map { Self.fixed($0) } ?? []
         fixedTerms = terms.isEmpty ? nil : text.matches(.and(terms))
-        related = (scope.clauses + scope.others.joined()).lazy.compactMap(\.relatedUser).first
+        related = scope.relatedUser
         let readable = scope.condition(on: "r")
         audience = ChangeDigest.of { identity in
             readable.appendIdentity(to: &identity)
@@ -133,11 +133,7 @@ struct ChangesStatement {
 
     /// Selects the revisions and ids of records deleted or hidden since `seen`, in that order.
     func tombstones(since seen: TransactionSet, after place: ChangeToken.Pass.Place?, limit: Int) -> SQL {
-        let fields = Dictionary(
-            (scope.clauses + scope.others.joined()).compactMap(\.memberField).map { ($0.name, $0) },
-            uniquingKeysWith: { first, _ in first }
-        )
-        let members = fields.values.compactMap { field -> SQL? in
+        let members = scope.condition.members.sorted { $0.name < $1.name }.compactMap { field -> SQL? in
             guard let column = try? SQLIdentifier(field.name.rawValue) else { return nil }
             let stored: SQL = "\"grave\".\"members\" -> \(literal: field.name.rawValue)"
             return field.isArray
@@ -230,19 +226,6 @@ extension ResolvedColumn {
     }
 }
 
-extension AccessClause {
-    fileprivate var relatedUser: UserID? {
-        if case .related(let user, _, _) = self { user } else { nil }
-    }
-
-    fileprivate var memberField: MemberField? {
-        switch self {
-        case .member(let field, _), .unlistedMember(let field, _): field
-        case .everything, .unlisted, .owner, .listedOwner, .listed, .related: nil
-        }
-    }
-}
-
 extension RecordTable {
     /// The form of the table: what a client's records depend on apart from their rows.
     var form: ChangeToken.Form {
@@ -276,20 +259,22 @@ extension RecordTable {
     fileprivate func appendVisibility(for access: RecordAccess, to identity: inout [UInt8]) {
         for name in hidden.map(\.rawValue).sorted() { identity.append(counted: Array(name.utf8)[...]) }
         var dependsOnUser = false
-        func append(_ name: String, _ reach: FieldReach) {
+        func append(_ name: String, _ condition: AccessCondition) {
             dependsOnUser = true
             identity.append(counted: Array(name.utf8)[...])
-            for term in reach.terms {
-                let ways = term.map { way in
-                    switch way {
+            for term in condition.terms {
+                let tests = term.map { test in
+                    switch test {
                     case .owner: "owner"
                     case .member(let field): "field:\(field.name.rawValue)"
                     case .notOwner: "!owner"
                     case .notMember(let field): "!field:\(field.name.rawValue)"
                     case .listed(let action): "listed:\(action)"
+                    // Not in conditions on fields and lists.
+                    case .unlisted, .listedOwner, .related, .unlistedMember: "\(test)"
                     }
                 }
-                identity.append(counted: Array(ways.sorted().joined(separator: ",").utf8)[...])
+                identity.append(counted: Array(tests.sorted().joined(separator: ",").utf8)[...])
             }
         }
         for column in columns {
@@ -297,9 +282,9 @@ extension RecordTable {
         }
         switch listStanding {
         // The case of most types.
-        case .owned, .none: break
-        case .all: identity.append(counted: Array("_access".utf8)[...])
-        case .some(let reach): append("_access", reach)
+        case .owned, .never: break
+        case .always: identity.append(counted: Array("_access".utf8)[...])
+        default: append("_access", listStanding)
         }
         if dependsOnUser { identity.append(counted: Array((access.conditionUser?.rawValue ?? "").utf8)[...]) }
     }

@@ -194,17 +194,18 @@ struct PolicyText {
     private func isOpen(_ action: AccessAction) -> SQL {
         let relations = RelationEntries(Set(Subject.Relation.allCases), in: schema.name)
         let branches = UnsettledScope(action, of: rules.classes, relations: relations).branches
-        let own = AccessScope.everything(in: .user(UserID("")))
-        func text(_ scope: AccessScope) -> SQL { scope.shape.condition(on: row, of: .session(schema)).unbound }
-        var shared = text(branches[branches.count - 1].scope)
+        func text(_ condition: AccessCondition, in database: AccessShape.Database = .everyone) -> SQL {
+            AccessShape(condition, in: database).condition(on: row, of: .session(schema)).unbound
+        }
+        var shared = text(branches[branches.count - 1].condition)
         if branches.count > 1 {
             let cases = branches.dropLast().map { branch -> SQL in
                 let isFor = branch.isFor.map { isOneOf($0, on: row, .query) }.joined(separator: " AND ")
-                return "WHEN \(isFor) THEN \(text(branch.scope))"
+                return "WHEN \(isFor) THEN \(text(branch.condition))"
             }
             shared = "CASE \(cases.joined(separator: " ")) ELSE \(shared) END"
         }
-        return "\(mayAsk) AND ((\(shared)) OR \(text(own)))"
+        return "\(mayAsk) AND ((\(shared)) OR \(text(.always, in: .user)))"
     }
 
     /// The context of a condition.
@@ -249,11 +250,9 @@ struct PolicyText {
         if subjects.contains(.owner) { ways.append("\(row).\"_owner\" = \(me(place))") }
         for case .field(let name) in subjects.sorted() {
             guard let field = rules.fields.members[name] ?? rules.listMembers[name] else { continue }
-            ways.append(AccessShape.member(of: field, on: row, is: "\(me(place))").unbound)
+            ways.append(field.names("\(me(place))", on: row).unbound)
         }
-        let keys = subjects.filter { $0.isOfCaller || $0 == .everyone || $0 == .users }.sorted().map { subject -> SQL in
-            "\(literal: subject.key)"
-        }
+        let keys = subjects.filter { !$0.dependsOnRecord }.sorted().map { "\(literal: $0.key)" as SQL }
         if !keys.isEmpty {
             let call: SQL = "\(schema).\"_audience\"() && ARRAY[\(keys.joined(separator: ", "))]::text[]"
             switch place {

@@ -22,7 +22,7 @@ package struct RecordSelection: Sendable {
         as alias: SQLIdentifier,
         fields: [RecordColumn],
         naming named: [RecordColumn] = [],
-        list: FieldStanding,
+        list: AccessCondition,
         showsDatabase: Bool = false,
         firstColumn: Int = 0
     ) {
@@ -37,7 +37,7 @@ package struct RecordSelection: Sendable {
             _ kind: RowPlan.Kind,
             _ name: String = "",
             reserved: ReservedColumn? = nil,
-            reach: FieldReach? = nil
+            reach: AccessCondition? = nil
         ) {
             members.append(
                 RowPlan.Member(
@@ -76,7 +76,7 @@ package struct RecordSelection: Sendable {
             )
         }
         var asked = Set(fields.lazy.compactMap(\.reach).flatMap(\.members).map(\.name))
-        if case .some(let reach) = list { asked.formUnion(reach.members.lazy.map(\.name)) }
+        asked.formUnion(list.members.lazy.map(\.name))
         for column in named where namedColumns[column.field] == nil && asked.contains(column.field) {
             namedColumns[column.field] = firstColumn + columns.count
             columns.append(column.selection(from: alias))

@@ -14,7 +14,7 @@ package final class RowPlan: Sendable {
         /// nil for a field.
         var reserved: ReservedColumn?
         /// In which records the value is visible; nil for all records.
-        var reach: FieldReach?
+        var reach: AccessCondition?
     }
 
     /// A member without reference-counted properties (see ``BorrowedKey``).
@@ -45,15 +45,15 @@ package final class RowPlan: Sendable {
     /// The column of the record's owner.
     let ownerColumn: Int
     /// The distinct visibility conditions.
-    let reaches: [FieldReach]
+    let reaches: [AccessCondition]
     /// The bits of the conditions that only require the reader to own the record, as most do.
     let ownersReaches: UInt64
     /// The other conditions with their bits.
-    let otherReaches: [(bit: UInt64, reach: FieldReach)]
+    let otherReaches: [(bit: UInt64, reach: AccessCondition)]
     /// The columns of the fields that these conditions refer to.
     let namedColumns: [FieldName: Int]
     /// In which records the whole access list is visible.
-    let list: FieldStanding
+    let list: AccessCondition
     /// The keys and names of `lentMembers`.
     private let texts: SharedArray<UInt8>
 
@@ -63,17 +63,17 @@ package final class RowPlan: Sendable {
         ownerColumn: Int,
         namedColumns: [FieldName: Int] = [:],
         inclusions: [Inclusion] = [],
-        list: FieldStanding
+        list: AccessCondition
     ) {
         self.members = members
         self.list = list
         self.idColumn = idColumn
         self.ownerColumn = ownerColumn
-        var reaches: [FieldReach] = []
+        var reaches: [AccessCondition] = []
         for case let reach? in members.lazy.map(\.reach) where !reaches.contains(reach) { reaches.append(reach) }
         self.reaches = reaches
         var owners: UInt64 = 0
-        var others: [(bit: UInt64, reach: FieldReach)] = []
+        var others: [(bit: UInt64, reach: AccessCondition)] = []
         for (place, reach) in reaches.enumerated() {
             if reach == .owned { owners |= Self.bit(of: place) } else { others.append((Self.bit(of: place), reach)) }
         }

@@ -75,17 +75,12 @@ package final class StoredRows: Sendable {
     }
 
     /// Whether a condition holds for the reader in a row.
-    fileprivate func holds(_ standing: FieldStanding, _ row: Int, _ plan: RowPlan) -> Bool {
-        if reader.isUnrestricted { return true }
-        let reach: FieldReach
-        switch standing {
-        case .all: return true
-        case .none: return isPrivate(row, plan)
-        case .some(let some): reach = some
-        }
+    fileprivate func holds(_ condition: AccessCondition, _ row: Int, _ plan: RowPlan) -> Bool {
+        if reader.isUnrestricted || condition.isAlways { return true }
+        if condition.isNever { return isPrivate(row, plan) }
         guard case .audience(let audience) = reader, let user = audience.user else { return false }
         return isPrivate(row, plan)
-            || reach.holds(
+            || condition.holds(
                 isOwner: owns(user, row, plan),
                 isMember: { isMember(user, $0, row, plan) },
                 isListed: { isListed(audience, $0, row, plan) }
@@ -258,8 +253,8 @@ package struct StoredRow: RecordSource {
     }
 
     /// Whether a condition holds for the reader in this record; in a private record, every condition does.
-    func holds(_ standing: FieldStanding) -> Bool {
-        rows.holds(standing, row, rows.plan)
+    func holds(_ condition: AccessCondition) -> Bool {
+        rows.holds(condition, row, rows.plan)
     }
 
     /// The stored id of the row.

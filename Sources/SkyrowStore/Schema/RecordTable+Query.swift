@@ -43,7 +43,7 @@ extension RecordTable: QueryRecordType {
         hidden.contains(name)
     }
 
-    package func standing(_ asking: FieldAsking, of name: FieldName, for reader: FieldAccess) -> FieldStanding {
+    package func standing(_ asking: FieldAsking, of name: FieldName, for reader: FieldAccess) -> AccessCondition {
         viewStanding(of: name, for: reader) ?? rules.fields.standing(asking, of: name, for: reader)
     }
 

@@ -35,7 +35,7 @@ package struct RecordColumn: Hashable, Sendable {
     /// Upper bound on the bytes of a text or `bytes` value in an index; nil if only the size of the record is limited.
     package fileprivate(set) var maximumBytes: Int?
     /// The records in which the caller sees the value; nil for all records.
-    package fileprivate(set) var reach: FieldReach?
+    package fileprivate(set) var reach: AccessCondition?
 
     package init(
         field: FieldName,
@@ -120,7 +120,7 @@ package final class RecordTable: Sendable {
     /// Whether the visible fields depend on the reader; they never do for the master key.
     private let isForReaders: Bool
     /// The records in which the readers of this form see the whole access list.
-    package var listStanding: FieldStanding { view.list }
+    package var listStanding: AccessCondition { view.list }
     /// The columns of user ids that rules of fields and of lists name, including hidden ones.
     let namedColumns: [RecordColumn]
     /// The fields of user ids that the rules of the type and of its fields name, sorted.
@@ -233,7 +233,7 @@ package final class RecordTable: Sendable {
             oid: oid,
             columns: columns.filter { !view.hidden.contains($0.field) },
             unsent: columns.filter { column in
-                view.hidden.contains(column.field) && view.asked[column.field]?.contains { $0 != .none } == true
+                view.hidden.contains(column.field) && view.asked[column.field]?.contains { !$0.isNever } == true
             },
             reservedCollations: reservedCollations,
             indexes: indexes,
@@ -273,10 +273,10 @@ package final class RecordTable: Sendable {
     }
 
     /// The standing of a field that its reader may query exactly as far as it is visible; nil if only the rules determine it.
-    func viewStanding(of field: FieldName, for reader: FieldAccess) -> FieldStanding? {
+    func viewStanding(of field: FieldName, for reader: FieldAccess) -> AccessCondition? {
         guard hasRules(for: reader), positions[field] != nil, view.asked[field] == nil, visible(to: reader) === self
         else { return nil }
-        return view.partial[field].map { .some($0) } ?? .all
+        return view.partial[field] ?? .always
     }
 
     private func hasRules(for reader: FieldAccess) -> Bool {
@@ -290,7 +290,7 @@ package final class RecordTable: Sendable {
         view.partial = view.partial.filter { positions[$0.key] != nil }
         view.asked = view.asked.filter { positions[$0.key] != nil }
         // A caller who is not logged in owns no records.
-        if view.list == .none, self.view.list == .owned, reader.user == nil { view.list = .owned }
+        if view.list.isNever, self.view.list == .owned, reader.user == nil { view.list = .owned }
         let isSame = view.partial == self.view.partial && view.asked == self.view.asked && view.list == self.view.list
         if isSame, view.hidden.isSubset(of: hidden) { return nil }
         return view

@@ -37,7 +37,4 @@ extension AccessScope {
             append(part, to: &values)
         }
     }
-
-    /// The parts of the scope that determine the text of the condition.
-    var shape: AccessShape { AccessShape(self) }
 }

@@ -119,7 +119,7 @@ private struct GroupTable {
         self.identifiers = identifiers
         self.selection = selection.joined(separator: ", ")
         table = RecordTable(name: type.name, schema: type.schema, identifier: type.identifier, columns: columns)
-        self.plan = RowPlan(members: plan, idColumn: 0, ownerColumn: 0, list: .none)
+        self.plan = RowPlan(members: plan, idColumn: 0, ownerColumn: 0, list: .never)
     }
 }
 

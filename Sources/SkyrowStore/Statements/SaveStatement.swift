@@ -77,7 +77,7 @@ struct SaveStatement {
 
     private func guardedAccess(of rules: TypeRules) -> SaveText.GuardedAccess? {
         let update = rules.standingOfListChanges(for: access.fields)
-        if update == .all { return nil }
+        if update.isAlways { return nil }
         return SaveText.GuardedAccess(update: update, read: rules.standingOfListReads(for: access.fields))
     }
 
@@ -91,7 +91,7 @@ struct SaveStatement {
                 operators.contains(place)
                 ? rules.standingOfOperators(on: field, for: access.fields)
                 : rules.standing(.update, of: field, for: access.fields)
-            guard update != .all else { return nil }
+            guard !update.isAlways else { return nil }
             let read = rules.standing(.read, of: field, for: access.fields)
             return SaveText.GuardedColumn(place: column, update: update, read: read)
         }

@@ -35,17 +35,17 @@ struct SaveText: Hashable, Sendable {
     struct GuardedColumn: Hashable, Sendable {
         /// The position in the table.
         var place: Int
-        var update: FieldStanding
+        var update: AccessCondition
         /// The records in which the field is visible to the caller. For others a save must not reveal whether the sent value
         /// equals the stored one.
-        var read: FieldStanding
+        var read: AccessCondition
     }
 
     /// Who may change access lists, if not every caller who may write the record.
     struct GuardedAccess: Hashable, Sendable {
-        var update: FieldStanding
+        var update: AccessCondition
         /// The records in which the list is visible to the caller. For others a save must not reveal that it guessed an entry.
-        var read: FieldStanding
+        var read: AccessCondition
     }
 
     /// How the records are passed to the statement.
@@ -256,34 +256,31 @@ struct SaveText: Hashable, Sendable {
             // For a hidden value it is not revealed whether the sent value equals the stored one.
             let kept: StatementTemplate? =
                 switch column.read {
-                case .all: isSame(column.place, in: table, values: values)
-                case .some(let reach):
-                    "\(reach.condition(on: "r", "\(parameter: .actor)")) AND \(isSame(column.place, in: table, values: values))"
-                case .none: nil
+                case .never: nil
+                case .always: isSame(column.place, in: table, values: values)
+                default: "\(holds(column.read)) AND \(isSame(column.place, in: table, values: values))"
                 }
             switch column.update {
-            case .all: break
+            case .always: break
             // The owner is compared once for all of these columns.
             case .owned: others.append(column.read == .owned ? "false" : kept ?? "false")
-            case .some(let reach):
-                let may = reach.condition(on: "r", "\(parameter: .actor)")
-                all.append(kept.map { "(\(may) OR \($0))" } ?? "\(may)")
-            case .none: all.append(kept ?? "false")
+            case .never: all.append(kept ?? "false")
+            default: all.append(kept.map { "(\(holds(column.update)) OR \($0))" } ?? holds(column.update))
             }
         }
         if let guardedAccess {
             var kept: StatementTemplate = "\(values).\"_access\" = \"r\".\"_access\""
             let namesNoOne: SQL = "\(values).\"_access\" - \(Self.namelessKeys) = '{}'"
             switch guardedAccess.read {
-            case .all: break
-            case .some(let reach): kept = "(\(kept) AND (\(namesNoOne) OR \(holds(reach))))"
-            case .none: kept = "(\(kept) AND \(namesNoOne))"
+            case .always: break
+            case .never: kept = "(\(kept) AND \(namesNoOne))"
+            default: kept = "(\(kept) AND (\(namesNoOne) OR (\(holds(guardedAccess.read)))))"
             }
             switch guardedAccess.update {
-            case .all: break
+            case .always: break
             case .owned: others.append(kept)
-            case .some(let reach): all.append("(\(holds(reach)) OR \(kept))")
-            case .none: all.append(kept)
+            case .never: all.append(kept)
+            default: all.append("((\(holds(guardedAccess.update))) OR \(kept))")
             }
         }
         var condition: StatementTemplate = ""
@@ -298,13 +295,9 @@ struct SaveText: Hashable, Sendable {
         return "ARRAY[\(keys.joined(separator: ", "))]"
     }()
 
-    private func holds(_ reach: FieldReach) -> StatementTemplate {
-        let condition = reach.condition(
-            on: "r",
-            "\(parameter: .actor)",
-            audience: "(SELECT \(parameter: .access(.audience))::text::text[])::text[]"
-        )
-        return "(\(condition))"
+    private func holds(_ condition: AccessCondition) -> StatementTemplate {
+        let audience: StatementTemplate = "(SELECT \(parameter: .access(.audience))::text::text[])::text[]"
+        return condition.text(on: "r", of: .named("\(parameter: .actor)", audience: audience))
     }
 
     /// Returns the condition that the value sent for the column at a table position equals the stored one.

@@ -66,29 +66,8 @@ extension AccessScope {
     func append(_ parameter: StatementParameter.Access, to values: inout PostgresBindings) {
         switch parameter {
         case .database: if case .user(let user) = database { values.append(user) }
-        case .user: if let user = first(\.user) { values.append(user) }
-        case .audience: if let audience = first(\.audience) { values.append(audience.text) }
+        case .user: if let user = audience.user { values.append(user) }
+        case .audience: values.append(audience.text)
         }
-    }
-
-    private func first<Value>(_ value: (AccessClause) -> Value?) -> Value? {
-        for clause in clauses { if let value = value(clause) { return value } }
-        for clause in others.joined() { if let value = value(clause) { return value } }
-        return nil
-    }
-}
-
-extension AccessClause {
-    fileprivate var user: UserID? {
-        switch self {
-        case .owner(let user), .listedOwner(let user), .member(_, let user), .unlistedMember(_, let user),
-            .related(let user, _, _):
-            user
-        case .everything, .unlisted, .listed: nil
-        }
-    }
-
-    fileprivate var audience: Audience? {
-        if case .listed(let audience, _) = self { audience } else { nil }
     }
 }

@@ -528,7 +528,7 @@ extension SignedInAccount {
         )
         // The profile is from before the triggers.
         let hasBegun: Bool = try result.decode(row: 0, column: next + 6)
-        let isHidden = table.rules.fields.standing(.read, of: .verified, for: .audience(user)) == .none
+        let isHidden = table.rules.fields.standing(.read, of: .verified, for: .audience(user)).isNever
         verified = isHidden || !(isVerified || hasBegun) ? nil : isVerified
         guard result.columnCount > next + 7 else { return }
         lastLoginAt = try Timestamp(result, row: 0, column: next + 7)

@@ -269,7 +269,8 @@ import Testing
         func audience(_ user: UserID) -> LiveAudience {
             let scope = AccessScope(
                 database: .everyone,
-                clauses: MemberField(field("title"), of: .string).map { [.member($0, user)] } ?? []
+                MemberField(field("title"), of: .string).map { AccessCondition(any: [.member($0)]) } ?? .never,
+                Audience(user: user)
             )
             return LiveAudience(SubscriptionGroup.AudienceKey(read: scope, fields: .unrestricted))
         }

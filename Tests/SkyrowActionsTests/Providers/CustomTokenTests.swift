@@ -235,7 +235,7 @@ import Testing
             try await waiting(until: "the rules are known") {
                 guard let table = try await service.store.table(of: .user) else { return false }
                 let ann = FieldAccess.audience(Audience(user: "ann"))
-                return table.rules.fields.standing(.update, of: try FieldName("badge"), for: ann) == .none
+                return table.rules.fields.standing(.update, of: try FieldName("badge"), for: ann).isNever
             }
             let profile: [String: String?] = ["skyprofile": #"{"name":"Ann","rank":"general","badge":"gold"}"#]
             let result = try await signing.logIn(signing.token("ann", profile))

@@ -145,7 +145,7 @@ import Testing
             let rules = try #require(fixture.store.cache.current[type("film")]).rules.fields
             let ann = FieldAccess.user("ann")
             #expect(rules.standing(.read, of: field("title"), for: ann) == .owned)
-            #expect(rules.standing(.update, of: field("other"), for: ann) == .none)
+            #expect(rules.standing(.update, of: field("other"), for: ann) == .never)
             let written = try await fixture.store.schemaDocument()
             #expect(written.accessOfAll == access)
             var silent = written
