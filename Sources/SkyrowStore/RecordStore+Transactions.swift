@@ -20,4 +20,11 @@ extension RecordStore {
     ) async throws(SkyrowError) -> Success {
         try await reporting { try await client.withTransaction(body) }
     }
+
+    /// The same for statements, whose errors are converted once the transaction has ended.
+    func inTransaction<Success>(
+        _ body: (StoreTransaction) async throws -> Success
+    ) async throws(SkyrowError) -> Success {
+        try await reporting { try await client.withTransaction(body) }
+    }
 }

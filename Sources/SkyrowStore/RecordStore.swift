@@ -127,7 +127,7 @@ package final class RecordStore: Sendable {
     /// The keys that authenticate cursors, read once.
     func cursorKeys() async throws -> CursorKeys? {
         if let keys = loadedCursorKeys.withLock({ $0 }) { return keys }
-        let keys = CursorKeys(secrets: try await SecretTable(client: client, schema: schema).secrets())
+        let keys = CursorKeys(secrets: try await secrets())
         loadedCursorKeys.withLock { $0 = keys }
         return keys
     }
@@ -155,7 +155,7 @@ package final class RecordStore: Sendable {
     /// Returns a key derived for one purpose, so that the secret can serve several; reads the secret once.
     private func key(for purpose: KeyPurpose) async throws -> [UInt8] {
         if let key = derivedKeys.withLock({ $0[purpose] }) { return key }
-        let secrets = try await SecretTable(client: client, schema: schema).secrets()
+        let secrets = try await secrets()
         guard let secret = secrets.max(by: { $0.key < $1.key })?.value else { throw SkyrowError.unexpected }
         let key = HMACSHA256(key: secret).code(of: Array(purpose.rawValue.utf8)).bytes
         derivedKeys.withLock { $0[purpose] = key }

@@ -117,8 +117,6 @@ extension NewCode {
             id: code.id,
             linkHash: OneTimeCode.linkHash(code.link),
             digitsHash: keys.hash(code.digits, of: code.id),
-            linkLifetime: kind.linkLifetime,
-            digitsLifetime: CodeKind.digitsLifetime,
             language: language ?? "",
             link: code.link,
             digits: code.digits,

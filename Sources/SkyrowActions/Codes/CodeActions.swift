@@ -15,9 +15,6 @@ package enum AddressVerification: String, Hashable, Sendable, CaseIterable {
 }
 
 extension CodeKind {
-    /// In seconds; short, since digits can be guessed.
-    static let digitsLifetime: Int64 = 900
-
     /// The page of a link; nil for kinds without one.
     var page: String? {
         switch self {

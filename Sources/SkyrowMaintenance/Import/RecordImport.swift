@@ -147,11 +147,8 @@ extension RecordStore {
     private func setRules(_ access: ClassAccess, of type: RecordTypeName) async throws -> Bool {
         try await client.withTransaction { transaction in
             _ = try await transaction.query("SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE")
-            let known = try await transaction.query(
-                "SELECT access FROM (\(ClassAccess.rows(in: schema))) AS item WHERE type = \(type.rawValue)"
-            )
+            let rules = try await ClassAccessTable.access(of: type, in: schema) { try await transaction.query($0) }
             // A row may contain only the note that access lists name relations.
-            let rules = known.isEmpty ? ClassAccess() : ClassAccess(storedJSON: try known.decode(row: 0, column: 0))
             guard rules == ClassAccess() else { return false }
             let change = ClassAccessChange(type: type, to: access)
             for statement in ClassAccessTable.statements(access, of: change, in: schema) {

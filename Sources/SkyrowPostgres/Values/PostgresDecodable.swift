@@ -19,7 +19,7 @@ extension PostgresDecodable {
         return bytes
     }
 
-    static func undecodable(type: PostgresOID, isNull: Bool) -> PostgresError {
+    package static func undecodable(type: PostgresOID, isNull: Bool) -> PostgresError {
         let found = isNull ? "NULL" : "a value"
         return PostgresError(
             code: .undecodable,

@@ -43,24 +43,33 @@ package struct ApplicationRegistry: Sendable {
             guard try await client.read(ApplicationRegistry.installed).decode(row: 0, column: 0, as: Bool.self) else {
                 return []
             }
+            let columns = Columns(
+                { (name: String, schema: String, isDisabled: Bool, createdAt: Timestamp) in
+                    RegisteredApplication(
+                        name: try ApplicationName(name),
+                        schema: try SQLIdentifier(schema),
+                        isDisabled: isDisabled,
+                        createdAt: createdAt
+                    )
+                },
+                "name",
+                "schema",
+                "disabled",
+                "created_at"
+            )
             let found = try await client.read(
                 """
-                SELECT name, schema, disabled, created_at FROM _skyrow.application
+                SELECT \(columns.list) FROM _skyrow.application
                 WHERE name <> \(ApplicationName.default.rawValue) OR schema = \(defaultSchema.name) ORDER BY name
                 """
             )
             let keys = try await self.keys()
             let hosts = try await self.hosts()
-            return try (0..<found.rowCount).map { row in
-                let name = try ApplicationName(try found.decode(row: row, column: 0))
-                return RegisteredApplication(
-                    name: name,
-                    schema: try SQLIdentifier(try found.decode(row: row, column: 1, as: String.self)),
-                    isDisabled: try found.decode(row: row, column: 2),
-                    createdAt: try Timestamp(found, row: row, column: 3) ?? .negativeInfinity,
-                    keys: keys[name] ?? [],
-                    hosts: (hosts[name] ?? []).sorted()
-                )
+            return try found.rows(columns).map { application in
+                var application = application
+                application.keys = keys[application.name] ?? []
+                application.hosts = (hosts[application.name] ?? []).sorted()
+                return application
             }
         }
     }
@@ -97,25 +106,26 @@ package struct ApplicationRegistry: Sendable {
     static let installed: SQL = "SELECT pg_catalog.to_regclass('_skyrow.application_host') IS NOT NULL"
 
     private func keys() async throws -> [ApplicationName: [ApplicationKey]] {
-        let result = try await client.read(
-            """
-            SELECT application, kind, hash, hint, created_at, expires_at FROM _skyrow.application_key
-            ORDER BY created_at, hash
-            """
+        let columns = Columns(
+            { (name: String, kind: String, hash: [UInt8], hint: String, created: Timestamp, expires: Timestamp?) in
+                try ApplicationKey.Kind(rawValue: kind).map { kind in
+                    (
+                        try ApplicationName(name),
+                        ApplicationKey(kind: kind, hash: hash, hint: hint, createdAt: created, expiresAt: expires)
+                    )
+                }
+            },
+            "application",
+            "kind",
+            "hash",
+            "hint",
+            "created_at",
+            "expires_at"
         )
-        var keys: [ApplicationName: [ApplicationKey]] = [:]
-        for row in 0..<result.rowCount {
-            guard let kind = ApplicationKey.Kind(rawValue: try result.decode(row: row, column: 1)) else { continue }
-            let key = ApplicationKey(
-                kind: kind,
-                hash: try result.decode(row: row, column: 2),
-                hint: try result.decode(row: row, column: 3),
-                createdAt: try Timestamp(result, row: row, column: 4) ?? .negativeInfinity,
-                expiresAt: try Timestamp(result, row: row, column: 5)
-            )
-            keys[try ApplicationName(try result.decode(row: row, column: 0)), default: []].append(key)
-        }
-        return keys
+        let keys = try await client.read(
+            "SELECT \(columns.list) FROM _skyrow.application_key ORDER BY created_at, hash"
+        ).rows(columns).compactMap(\.self)
+        return Dictionary(grouping: keys, by: \.0).mapValues { $0.map(\.1) }
     }
 
     private func hosts() async throws -> [ApplicationName: [HostName]] {

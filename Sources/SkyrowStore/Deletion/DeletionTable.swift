@@ -26,15 +26,13 @@ package struct ClaimedDeletion: Hashable, Sendable {
 ///
 /// The statement that begins a deletion disables the account, so if a process dies in between, the account is unusable and
 /// another process continues.
-package struct DeletionTable: Sendable {
+package struct DeletionTable: StoreTable, Sendable {
     /// For how long a process has a deletion to itself unless it renews the claim.
     static let lease: SQL = "interval '2 minutes'"
     /// How long to search for records of requests that began before the deletion: longer than any request.
     static let lateness: SQL = "interval '15 minutes'"
 
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Disables an account, ends its sessions, deletes its password and codes, and records its deletion; returns false if the
     /// account does not exist or does not meet the condition.
@@ -51,8 +49,7 @@ package struct DeletionTable: Sendable {
                     """
                     EXISTS (
                         SELECT FROM \(schema.internal)._session AS session
-                        WHERE \(SessionTable.has(tokenHash)) AND session.user_id = account.id
-                            AND session.epoch = account.epoch AND session.elevated_until > now()
+                        WHERE \(SessionTable.isOpen(tokenHash)) AND session.elevated_until > now()
                     )
                     """
                 case .abandoned(let time): try isAbandoned(since: time)
@@ -64,9 +61,7 @@ package struct DeletionTable: Sendable {
                     SET disabled = true, disabled_message = NULL, disabled_until = NULL, password_hash = NULL,
                         token_valid_since = now(), epoch = account.epoch + 1
                     WHERE account.id = \(user) AND (\(required)) RETURNING account.id
-                ), ended AS (
-                    DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id
-                ), codes AS (
+                )\(store.sessions.ending), codes AS (
                     DELETE FROM \(schema.internal)._code AS code USING account WHERE code.user_id = account.id
                 ), mails AS (
                     DELETE FROM \(schema.internal)._mail AS mail USING account WHERE mail.user_id = account.id
@@ -74,9 +69,7 @@ package struct DeletionTable: Sendable {
                     INSERT INTO \(schema.internal)._deletion (user_id, next_at)
                     SELECT account.id, now() + \(Self.lease) FROM account
                     ON CONFLICT (user_id) DO UPDATE SET next_at = EXCLUDED.next_at
-                ), recorded AS (
-                    \(event.insertion(into: schema, from: "account", user: "account.id"))
-                )
+                )\(store.recording(event, from: "account", user: "account.id"))
                 SELECT FROM account
                 """
             ).isEmpty
@@ -115,12 +108,9 @@ package struct DeletionTable: Sendable {
     }
 
     /// Whether `account` is anonymous, has no login key, and was not used since a time.
-    private func isAbandoned(since time: Timestamp) throws(PostgresError) -> SQL {
-        let keys = try store.loginKeys.map { key throws(PostgresError) -> SQL in
-            "profile.\(try SQLIdentifier(key.rawValue)) IS NOT NULL"
-        }
+    private func isAbandoned(since: Timestamp) throws(SkyrowError) -> SQL {
+        let keys = try store.loginColumns.map { "\($0) IS NOT NULL" as SQL }
         let hasKey: SQL = keys.isEmpty ? "false" : keys.joined(separator: " OR ")
-        let since = PostgresTimestamp(time)
         return """
             account.password_hash IS NULL AND NOT (\(UserTable.isRegistered("account", in: store.schema)))
                 AND account.created_at < \(since) AND coalesce(account.last_seen_at, account.created_at) < \(since)
@@ -138,7 +128,14 @@ package struct DeletionTable: Sendable {
     /// Claims due deletions for the duration of a lease.
     package func claim(atMost count: Int64) async throws(SkyrowError) -> [ClaimedDeletion] {
         try await store.reporting {
-            let result = try await store.client.write(
+            let columns = Columns(
+                { ClaimedDeletion(user: $0, isFinished: $1, looksForTraces: $2 || $3, isLast: $3) },
+                "deletion.user_id",
+                "deletion.finished_at IS NOT NULL",
+                "deletion.swept_at IS NULL",
+                "coalesce(deletion.finished_at < now() - \(Self.lateness), false)"
+            )
+            return try await store.client.write(
                 """
                 WITH due AS (
                     SELECT deletion.user_id FROM \(schema.internal)._deletion AS deletion
@@ -147,30 +144,17 @@ package struct DeletionTable: Sendable {
                 )
                 UPDATE \(schema.internal)._deletion AS deletion SET next_at = now() + \(Self.lease)
                 FROM due WHERE deletion.user_id = due.user_id
-                RETURNING deletion.user_id, deletion.finished_at IS NOT NULL, deletion.swept_at IS NULL,
-                    coalesce(deletion.finished_at < now() - \(Self.lateness), false)
+                RETURNING \(columns.list)
                 """
-            )
-            return try (0..<result.rowCount).map { row in
-                let isLast: Bool = try result.decode(row: row, column: 3)
-                return ClaimedDeletion(
-                    user: try result.decode(row: row, column: 0),
-                    isFinished: try result.decode(row: row, column: 1),
-                    looksForTraces: try result.decode(row: row, column: 2, as: Bool.self) || isLast,
-                    isLast: isLast
-                )
-            }
+            ).rows(columns)
         }
     }
 
     /// Returns the number of unfinished deletions.
     package func waiting() async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            let result = try await store.client.read(
-                "SELECT count(*) FROM \(schema.internal)._deletion AS deletion WHERE deletion.finished_at IS NULL"
-            )
-            return Int(try result.decode(row: 0, column: 0, as: Int64.self))
-        }
+        try await store.value(
+            reading: "SELECT count(*) FROM \(schema.internal)._deletion AS deletion WHERE deletion.finished_at IS NULL"
+        ) ?? 0
     }
 
     /// Records that finished deletions were searched for late rows; schedules the next search in a minute, unless it was the

@@ -6,13 +6,11 @@ internal import SkyrowPostgres
 /// The statement that begins a merge disables the anonymous account. From then on a merge can only continue: the records move
 /// in statements of 500 rows, each committed separately and repeatable, and then the account is deleted. If a process dies in
 /// between, another one continues, or a client that sends the same call again.
-package struct MergeTable: Sendable {
+package struct MergeTable: StoreTable, Sendable {
     /// For how long a process has a merge to itself unless it renews the claim.
     static let lease: SQL = "interval '2 minutes'"
 
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Disables the anonymous account of a session, ends its sessions, and records its merge into another account; returns nil
     /// if the session has ended, its account is not anonymous or is the target, or the target is gone or disabled.
@@ -24,8 +22,8 @@ package struct MergeTable: Sendable {
         recording event: AuditEvent
     ) async throws(SkyrowError) -> UserID? {
         try await store.reporting {
-            let recorded = event.insertion(
-                into: schema,
+            let recorded = store.recording(
+                event,
                 from: "account",
                 user: "\(target)::text",
                 data: "jsonb_build_object('from', account.id)"
@@ -53,12 +51,10 @@ package struct MergeTable: Sendable {
                         )
                         AND NOT (\(UserTable.isRegistered("account", in: schema)))
                     RETURNING account.id
-                ), ended AS (
-                    DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id
-                ), begun AS (
+                )\(store.sessions.ending), begun AS (
                     INSERT INTO \(schema.internal)._merge (user_id, target, token_hash, next_at)
                     SELECT account.id, \(target), \(tokenHash), now() + \(Self.lease) FROM account
-                ), recorded AS (\(recorded))
+                )\(recorded)
                 SELECT account.id FROM account
                 """
             )

@@ -90,8 +90,8 @@ private struct TransferRun {
                     "_updated_by" = \(access.actor as UserID?), "_revision" = \(table.schema)."_revision"()
                 WHERE "r"."_id" = ANY(\(ids.map(\.id))) AND \(access.of(table.rules).update.condition(on: "r"))\(isOwner)
                 RETURNING "r".*
-            )\(event.part(
-                into: context.store.schema,
+            )\(context.store.recording(
+                event,
                 from: "(SELECT jsonb_agg(\"r\".\"_id\") AS ids FROM \"r\") AS given WHERE given.ids IS NOT NULL",
                 user: "\(owner)",
                 data: "jsonb_build_object('type', \(table.name.rawValue)::text, 'ids', given.ids)"

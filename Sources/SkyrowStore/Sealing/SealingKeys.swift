@@ -95,7 +95,7 @@ package struct SealingKeys: Sendable {
 extension RecordStore {
     /// Returns the keys that seal and open secrets.
     package func sealing() async throws(SkyrowError) -> SealingKeys {
-        let secrets = try await reporting { try await SecretTable(client: client, schema: schema).secrets() }
+        let secrets = try await reporting { try await self.secrets() }
         return SealingKeys(given: sealingKeys, secrets: secrets)
     }
 }

@@ -56,44 +56,38 @@ package struct AuditFilter: Hashable, Sendable {
 extension AuditTable {
     /// Returns the newest events that match the filter, oldest first.
     package func events(_ filter: AuditFilter) async throws(SkyrowError) -> [StoredAuditEvent] {
-        try await store.reporting {
-            // Indexes find the events of a user or of a time, which one condition for all cases would prevent.
-            var conditions: [SQL] = []
-            if let user = filter.user { conditions.append("event.user_id = \(user)") }
-            if let key = filter.key { conditions.append("event.key_id = \(key.rawValue)") }
-            if !filter.events.isEmpty { conditions.append("event.event = ANY (\(filter.events))") }
-            if let since = filter.since { conditions.append("event.at >= \(PostgresTimestamp(since))") }
-            if let until = filter.until { conditions.append("event.at < \(PostgresTimestamp(until))") }
-            if filter.onlyRefusals { conditions.append("event.outcome <> 'ok'") }
-            var selected: SQL = "SELECT * FROM \(store.schema.internal)._audit AS event"
-            for (place, condition) in conditions.enumerated() {
-                let word: SQL = place == 0 ? " WHERE " : " AND "
-                selected.append(word)
-                selected.append(condition)
-            }
-            let result = try await store.client.read(
-                """
-                SELECT event.id, event.at, event.event, event.outcome, event.user_id, event.actor, event.session_id::text,
-                    event.key_id, host(event.address), event.request_id, event.data::text
-                FROM (\(selected) ORDER BY event.at DESC, event.id DESC LIMIT \(Int64(filter.limit))) AS event
-                ORDER BY event.at, event.id
-                """
-            )
-            return try (0..<result.rowCount).map { row in
-                StoredAuditEvent(
-                    id: try result.decode(row: row, column: 0),
-                    time: try Timestamp(result, row: row, column: 1) ?? .negativeInfinity,
-                    event: try result.decode(row: row, column: 2),
-                    outcome: try result.decode(row: row, column: 3),
-                    userID: try result.decode(row: row, column: 4, as: String?.self).map { UserID($0) },
-                    actor: try result.decode(row: row, column: 5),
-                    sessionID: try result.decode(row: row, column: 6),
-                    keyID: try result.decode(row: row, column: 7),
-                    address: try result.decode(row: row, column: 8),
-                    requestID: try result.decode(row: row, column: 9),
-                    data: try result.decode(row: row, column: 10)
-                )
-            }
+        // Indexes find the events of a user or of a time, which one condition for all cases would prevent.
+        var conditions: [SQL] = []
+        if let user = filter.user { conditions.append("event.user_id = \(user)") }
+        if let key = filter.key { conditions.append("event.key_id = \(key.rawValue)") }
+        if !filter.events.isEmpty { conditions.append("event.event = ANY (\(filter.events))") }
+        if let since = filter.since { conditions.append("event.at >= \(since)") }
+        if let until = filter.until { conditions.append("event.at < \(until)") }
+        if filter.onlyRefusals { conditions.append("event.outcome <> 'ok'") }
+        let condition: SQL = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+        let columns = Columns(
+            StoredAuditEvent.init(id:time:event:outcome:userID:actor:sessionID:keyID:address:requestID:data:),
+            "event.id",
+            "event.at",
+            "event.event",
+            "event.outcome",
+            "event.user_id",
+            "event.actor",
+            "event.session_id::text",
+            "event.key_id",
+            "host(event.address)",
+            "event.request_id",
+            "event.data::text"
+        )
+        return try await store.read(columns) {
+            """
+            SELECT \($0)
+            FROM (
+                SELECT * FROM \(schema.internal)._audit AS event\(condition)
+                ORDER BY event.at DESC, event.id DESC LIMIT \(filter.limit)
+            ) AS event
+            ORDER BY event.at, event.id
+            """
         }
     }
 }

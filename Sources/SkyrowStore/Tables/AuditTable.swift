@@ -129,17 +129,11 @@ package struct AuditEvent: Hashable, Sendable {
         self.time = time
     }
 
-    /// Returns a part of a statement that stores the event for each row of another part, so that both are committed together.
-    ///
-    /// - Parameters:
-    ///   - source: the text after FROM.
-    ///   - user: the id of the account in these rows.
-    ///   - session: the id of the session in these rows.
-    ///   - data: `jsonb` of these rows.
+    /// Returns a statement that stores the event for each row of another part; see ``RecordStore/recording(_:from:)``.
     func insertion(
         into schema: SQLIdentifier,
         from source: SQL,
-        user: SQL,
+        user: SQL = "NULL",
         session: SQL = "NULL",
         data: SQL = "NULL"
     ) -> SQL {
@@ -155,43 +149,70 @@ package struct AuditEvent: Hashable, Sendable {
     }
 }
 
-extension AuditEvent? {
-    /// Returns a further part of a statement that stores the event, if any, for each row of another part. Begins with a comma.
+extension RecordStore {
+    /// Returns a further part of a statement that stores an event, if any, for each row of another part, so that both are
+    /// committed together. Begins with a comma.
     ///
-    /// The parameters are those of ``AuditEvent/insertion(into:from:user:session:data:)``.
-    func part(into schema: SQLIdentifier, from source: SQL, user: SQL = "NULL", data: SQL = "NULL") -> SQL {
-        guard let self else { return "" }
-        return ", recorded AS (\(self.insertion(into: schema, from: source, user: user, data: data)))"
+    /// - Parameters:
+    ///   - source: the text after FROM.
+    ///   - user: the id of the account in these rows.
+    ///   - session: the id of the session in these rows.
+    ///   - data: `jsonb` of these rows.
+    ///   - name: of the part.
+    func recording(
+        _ event: AuditEvent?,
+        from source: SQL,
+        user: SQL = "NULL",
+        session: SQL = "NULL",
+        data: SQL = "NULL",
+        as name: SQL = "recorded"
+    ) -> SQL {
+        event.map {
+            let stored = $0.insertion(into: schema, from: source, user: user, session: session, data: data)
+            return ", \(name) AS (\(stored))"
+        } ?? ""
+    }
+
+    /// Returns a statement that makes a change, and stores an event, if any, for each of the rows that it returns, `changed`. As
+    /// many rows count as affected.
+    ///
+    /// - Parameter former: parts that come before.
+    func recording(
+        _ event: AuditEvent?,
+        of change: SQL,
+        after former: SQL? = nil,
+        user: SQL = "NULL",
+        session: SQL = "NULL",
+        data: SQL = "NULL"
+    ) -> SQL {
+        let recorded = recording(event, from: "changed", user: user, session: session, data: data)
+        let before: SQL = former.map { "\($0), " } ?? ""
+        return "WITH \(before)changed AS (\(change))\(recorded) SELECT FROM changed"
     }
 }
 
 /// The audit log.
-package struct AuditTable: Sendable {
+package struct AuditTable: StoreTable, Sendable {
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Stores events that go with no other change, in one statement.
     package func record(_ events: [AuditEvent]) async throws(SkyrowError) {
         guard !events.isEmpty else { return }
-        try await store.reporting {
-            let now: Int64? = nil
-            _ = try await store.client.write(
-                """
-                INSERT INTO \(schema.internal)._audit (at, event, outcome, user_id, actor, address, request_id, data, key_id)
-                SELECT coalesce(timestamptz '2000-01-01 00:00:00Z' + given.at * interval '1 us', now()), given.event,
-                    given.outcome, given.user_id, given.actor, given.address::inet, given.request_id,
-                    CASE WHEN given.account IS NOT NULL THEN jsonb_build_object('account', given.account) END,
-                    given.key_id
-                FROM unnest(
-                    \(events.map { $0.time?.microseconds ?? now }), \(events.map(\.kind.rawValue)),
-                    \(events.map { $0.refusal?.name ?? "ok" }), \(events.map { $0.user?.rawValue }),
-                    \(events.map { $0.actor.text(of: $0.user) }), \(events.map(\.origin.address)), \(events.map(\.origin.requestID)),
-                    \(events.map(\.accountCode)), \(events.map { $0.key?.rawValue })
-                ) AS given (at, event, outcome, user_id, actor, address, request_id, account, key_id)
-                """
-            )
-        }
+        try await store.write(
+            """
+            INSERT INTO \(schema.internal)._audit (at, event, outcome, user_id, actor, address, request_id, data, key_id)
+            SELECT coalesce(given.at, now()), given.event,
+                given.outcome, given.user_id, given.actor, given.address::inet, given.request_id,
+                CASE WHEN given.account IS NOT NULL THEN jsonb_build_object('account', given.account) END,
+                given.key_id
+            FROM unnest(
+                \(events.map(\.time)), \(events.map(\.kind.rawValue)),
+                \(events.map { $0.refusal?.name ?? "ok" }), \(events.map(\.user)),
+                \(events.map { $0.actor.text(of: $0.user) }), \(events.map(\.origin.address)), \(events.map(\.origin.requestID)),
+                \(events.map(\.accountCode)), \(events.map { $0.key?.rawValue })
+            ) AS given (at, event, outcome, user_id, actor, address, request_id, account, key_id)
+            """
+        )
     }
 
     /// Removes events before a time, at most `count`; returns true if there may be more.
@@ -199,8 +220,8 @@ package struct AuditTable: Sendable {
         try await store.write(
             """
             DELETE FROM \(schema.internal)._audit WHERE id IN (
-                SELECT old.id FROM \(schema.internal)._audit AS old WHERE old.at < \(PostgresTimestamp(time))
-                ORDER BY old.at LIMIT \(Int64(count)) FOR UPDATE SKIP LOCKED
+                SELECT old.id FROM \(schema.internal)._audit AS old WHERE old.at < \(time)
+                ORDER BY old.at LIMIT \(count) FOR UPDATE SKIP LOCKED
             )
             """
         ) == count
@@ -216,8 +237,4 @@ package struct AuditTable: Sendable {
             )
         }
     }
-}
-
-extension RecordStore {
-    package var audit: AuditTable { AuditTable(store: self) }
 }

@@ -2,15 +2,13 @@ package import SkyrowModel
 package import SkyrowPostgres
 
 /// The stored rules of record types: who creates, reads, changes and deletes their records.
-package struct ClassAccessTable: Sendable {
+package struct ClassAccessTable: StoreTable, Sendable {
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Returns the rules of a type, which need not exist.
     package func access(of type: RecordTypeName) async throws(SkyrowError) -> ClassAccess {
         try await store.reporting {
-            try Self.access(in: try await store.client.read(question(type)))
+            try await Self.access(of: type, in: schema) { try await store.client.read($0) }
         }
     }
 
@@ -35,11 +33,12 @@ package struct ClassAccessTable: Sendable {
                     _ = try await transaction.query(
                         "SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE"
                     )
-                    let access = try Self.access(in: try await transaction.query(question(change.type))).applying(
-                        change
-                    )
+                    let access = try await Self.access(of: change.type, in: schema) { try await transaction.query($0) }
+                        .applying(change)
                     guard access.fields.count <= ClassAccess.maximumFields else { throw SkyrowError.tooManyRuledFields }
-                    for statement in statements(access, of: change) { _ = try await transaction.query(statement) }
+                    for statement in Self.statements(access, of: change, in: schema) {
+                        _ = try await transaction.query(statement)
+                    }
                     if let event { _ = try await transaction.query(Self.recording(event, of: change.type, in: schema)) }
                     return access
                 }
@@ -47,10 +46,6 @@ package struct ClassAccessTable: Sendable {
             try await store.cache.reload(.types([change.type]))
             return access
         }
-    }
-
-    private func question(_ type: RecordTypeName) -> SQL {
-        Self.question(type, in: schema)
     }
 
     private static func question(_ type: RecordTypeName, in schema: SQLIdentifier) -> SQL {
@@ -62,17 +57,17 @@ package struct ClassAccessTable: Sendable {
         event.insertion(
             into: schema,
             from: "(SELECT) AS one LEFT JOIN (\(question(type, in: schema))) AS item ON true",
-            user: "NULL",
             data: "jsonb_build_object('type', \(type.rawValue)::text, 'access', item.access::jsonb)"
         )
     }
 
-    private static func access(in result: PostgresResult) throws(PostgresError) -> ClassAccess {
-        result.isEmpty ? ClassAccess() : ClassAccess(storedJSON: try result.decode(row: 0, column: 0))
-    }
-
-    private func statements(_ access: ClassAccess, of change: ClassAccessChange) -> [SQL] {
-        Self.statements(access, of: change, in: schema)
+    /// Returns the stored rules of a type, which need not exist.
+    package static func access(
+        of type: RecordTypeName,
+        in schema: SQLIdentifier,
+        _ query: (SQL) async throws -> PostgresResult
+    ) async throws -> ClassAccess {
+        try await query(question(type, in: schema)).first().map { ClassAccess(storedJSON: $0) } ?? ClassAccess()
     }
 
     /// Returns the statements that store the rules of a type after a change.
@@ -82,8 +77,8 @@ package struct ClassAccessTable: Sendable {
         in schema: SQLIdentifier
     ) -> [SQL] {
         let type = change.type.rawValue
-        var statements = change.rules.keys.sorted { $0.rawValue < $1.rawValue }.map { action -> SQL in
-            guard let rule = access.rules[action] else {
+        var statements = change.sortedRules.map { action, rule -> SQL in
+            guard let rule else {
                 return "DELETE FROM \(schema.internal)._class_rule WHERE type = \(type) AND action = \(action.rawValue)"
             }
             return """
@@ -92,43 +87,32 @@ package struct ClassAccessTable: Sendable {
                 ON CONFLICT (type, action) DO UPDATE SET allow = EXCLUDED.allow, mode = EXCLUDED.mode
                 """
         }
-        let fields = change.fields.sorted { $0.key < $1.key }.map { field, uses in
-            (name: field.rawValue, changed: uses.keys, rules: access.fields[field] ?? [:])
-        }
-        for field in fields + [(ClassAccess.everyName, change.everyField.keys, access.everyField)] {
-            for use in field.changed.sorted(by: { $0.rawValue < $1.rawValue }) {
-                guard let allow = field.rules[use] else {
-                    statements.append(
-                        """
-                        DELETE FROM \(schema.internal)._field_rule
-                        WHERE type = \(type) AND field = \(field.name) AND action = \(use.rawValue)
-                        """
-                    )
-                    continue
-                }
-                statements.append(
+        statements += change.fieldRules.map { field, use, allow -> SQL in
+            guard let allow else {
+                return """
+                    DELETE FROM \(schema.internal)._field_rule
+                    WHERE type = \(type) AND field = \(field) AND action = \(use.rawValue)
                     """
-                    INSERT INTO \(schema.internal)._field_rule (type, field, action, allow)
-                    VALUES (\(type), \(field.name), \(use.rawValue), \(allow.keys))
-                    ON CONFLICT (type, field, action) DO UPDATE SET allow = EXCLUDED.allow
-                    """
-                )
             }
+            return """
+                INSERT INTO \(schema.internal)._field_rule (type, field, action, allow)
+                VALUES (\(type), \(field), \(use.rawValue), \(allow.keys))
+                ON CONFLICT (type, field, action) DO UPDATE SET allow = EXCLUDED.allow
+                """
         }
         if change.changesOptions {
-            let list = access.defaultAccess.map { PostgresJSONB($0.storedJSON) }
+            let row: NewRow = [
+                "default_access": "\(access.defaultAccess.map { PostgresJSONB($0.storedJSON) } as PostgresJSONB?)",
+                "list_by": "\(access.listWriters?.rawValue as String?)",
+                "list_read_by": "\(access.listReaders?.rawValue as String?)",
+                "transfer_by": "\(access.transferrers.rawValue)", "creator": "\(access.newOwner.rawValue)",
+                "private": "\(access.allowsPrivate)", "aggregate": "\(access.allowsAggregates)",
+            ]
             statements.append(
-                SQL(
-                    """
-                    INSERT INTO \(schema.internal)._class_option (type, default_access, list_by, list_read_by, transfer_by, creator, private,
-                        aggregate)
-                    VALUES (\(type), \(list), \(access.listWriters?.rawValue), \(access.listReaders?.rawValue),
-                        \(access.transferrers.rawValue), \(access.newOwner.rawValue), \(access.allowsPrivate), \(access.allowsAggregates))
-                    ON CONFLICT (type) DO UPDATE SET default_access = EXCLUDED.default_access, list_by = EXCLUDED.list_by,
-                        list_read_by = EXCLUDED.list_read_by, transfer_by = EXCLUDED.transfer_by,
-                        creator = EXCLUDED.creator, private = EXCLUDED.private, aggregate = EXCLUDED.aggregate
-                    """
-                )
+                """
+                INSERT INTO \(schema.internal)._class_option (type, \(row.names)) VALUES (\(type), \(row.values))
+                ON CONFLICT (type) DO UPDATE SET \(row.replacements)
+                """
             )
         }
         return statements
@@ -157,19 +141,27 @@ extension ClassAccessChange {
             || allowsPrivate != nil || allowsAggregates != nil
     }
 
+    /// The rules of actions in a fixed order.
+    fileprivate var sortedRules: [(action: ClassAction, rule: ClassRule?)] {
+        rules.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key, $0.value) }
+    }
+
+    /// The rules of fields in a fixed order, and then those of every field.
+    fileprivate var fieldRules: [(field: String, use: FieldUse, allow: FieldSubjects?)] {
+        (fields.sorted { $0.key < $1.key }.map { ($0.key.rawValue, $0.value) } + [(ClassAccess.everyName, everyField)])
+            .flatMap { field, uses in
+                uses.sorted { $0.key.rawValue < $1.key.rawValue }.map { (field, $0.key, $0.value) }
+            }
+    }
+
     /// Throws `108 InvalidArgument` for a rule with more subjects than the settings allow.
     fileprivate func requireLengths(maximum: Int) throws(SkyrowError) {
         let tooMany = "A rule can name at most \(maximum) subjects."
-        for (action, rule) in rules.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-        where rule?.allow.count ?? 0 > maximum {
+        for (action, rule) in sortedRules where rule?.allow.count ?? 0 > maximum {
             throw SkyrowError.invalidArgument(tooMany, "rules").at("rules.\(action.rawValue).allow")
         }
-        let named = fields.sorted { $0.key < $1.key }.map { (name: $0.key.rawValue, uses: $0.value) }
-        for field in named + [(ClassAccess.everyName, everyField)] {
-            for (use, allow) in field.uses.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-            where allow?.entries.count ?? 0 > maximum {
-                throw SkyrowError.invalidArgument(tooMany, "fields").at("fields.\(field.name).\(use.rawValue)")
-            }
+        for (field, use, allow) in fieldRules where allow?.entries.count ?? 0 > maximum {
+            throw SkyrowError.invalidArgument(tooMany, "fields").at("fields.\(field).\(use.rawValue)")
         }
     }
 
@@ -177,33 +169,19 @@ extension ClassAccessChange {
     ///
     /// - Parameter table: the table of the type; nil if the type does not exist.
     fileprivate func requireFields(of table: RecordTable?) throws(SkyrowError) {
-        for (action, rule) in rules.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            for (place, subject) in (rule?.allow ?? []).enumerated() {
+        func require(_ subjects: [Subject]?, _ argument: String, _ path: String) throws(SkyrowError) {
+            for (place, subject) in (subjects ?? []).enumerated() {
                 guard case .field(let name) = subject else { continue }
                 if let type = table?[name]?.type, MemberField(name, of: type) != nil { continue }
                 throw SkyrowError.invalidArgument(
                     "The type has no field \(name) that holds strings or references to users.",
-                    "rules"
-                ).at("rules.\(action.rawValue).allow[\(place)]")
+                    argument
+                ).at("\(path)[\(place)]")
             }
         }
-        let named = fields.sorted { $0.key < $1.key }.map { (name: $0.key.rawValue, uses: $0.value) }
-        for field in named + [(ClassAccess.everyName, everyField)] {
-            for (use, allow) in field.uses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                for (place, subject) in (allow?.subjects ?? []).enumerated() {
-                    guard case .field(let name) = subject else { continue }
-                    if let type = table?[name]?.type, MemberField(name, of: type) != nil { continue }
-                    throw SkyrowError.invalidArgument(
-                        "The type has no field \(name) that holds strings or references to users.",
-                        "fields"
-                    ).at("fields.\(field.name).\(use.rawValue)[\(place)]")
-                }
-            }
+        for (action, rule) in sortedRules { try require(rule?.allow, "rules", "rules.\(action.rawValue).allow") }
+        for (field, use, allow) in fieldRules {
+            try require(allow?.subjects, "fields", "fields.\(field).\(use.rawValue)")
         }
     }
-}
-
-extension RecordStore {
-    /// The rules of record types.
-    package var classAccess: ClassAccessTable { ClassAccessTable(store: self) }
 }

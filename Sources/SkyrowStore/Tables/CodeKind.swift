@@ -13,6 +13,9 @@ package enum CodeKind: String, Hashable, Sendable, CaseIterable {
     /// It logs in.
     case link
 
+    /// How long the digits are valid, in seconds; short, since they can be guessed.
+    package static let digitsLifetime: Int64 = 900
+
     /// How long the link is valid, in seconds; for a mail without a link, how long the code is kept.
     package var linkLifetime: Int64 {
         switch self {
@@ -40,9 +43,6 @@ package struct NewCode: Sendable {
     package var id: [UInt8]
     package var linkHash: [UInt8]
     package var digitsHash: [UInt8]
-    /// How long the link is valid, in seconds.
-    package var linkLifetime: Int64
-    package var digitsLifetime: Int64
     package var language: String
     /// The texts, for the mail.
     package var link: String
@@ -58,8 +58,6 @@ package struct NewCode: Sendable {
         id: [UInt8],
         linkHash: [UInt8],
         digitsHash: [UInt8],
-        linkLifetime: Int64,
-        digitsLifetime: Int64,
         language: String,
         link: String,
         digits: String,
@@ -70,8 +68,6 @@ package struct NewCode: Sendable {
         self.id = id
         self.linkHash = linkHash
         self.digitsHash = digitsHash
-        self.linkLifetime = linkLifetime
-        self.digitsLifetime = digitsLifetime
         self.language = language
         self.link = link
         self.digits = digits

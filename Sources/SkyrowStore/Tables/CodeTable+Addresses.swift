@@ -7,23 +7,22 @@ extension CodeTable {
     /// Inserts a code that makes its address that of an account, and its mail. If another account has the address, the code
     /// belongs to no account, and the other account gets a mail about it: the statement, its rows and its work are the same.
     func insertion(of code: NewCode, changingAddressOf user: UserID) -> SQL {
-        let schema = store.schema
-        return """
-            WITH taken AS (
-                SELECT profile._id AS id, profile.email FROM \(schema)."user" AS profile
-                WHERE profile._id = (\(store.users.accountID(of: code.address, in: "email"))) AND profile._id <> \(user)
-            ), meant AS (
-                SELECT account.id, account.epoch, \(code.address)::text AS target FROM \(schema.internal)._user AS account
-                WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled)) AND NOT EXISTS (SELECT FROM taken)
-            ), code AS (
-                \(insertionOfRow(code))
-            )
-            INSERT INTO \(schema.internal)._mail (kind, user_id, target, address_key, client_key, language, digits)
-            SELECT CASE WHEN taken.id IS NULL THEN \(code.kind.rawValue) ELSE 'taken' END, coalesce(taken.id, meant.id),
-                coalesce(taken.email, meant.target), \(addressKey(code.address)), \(code.client as [UInt8]?),
-                \(code.language), CASE WHEN taken.id IS NULL THEN \(code.digits) END
-            FROM (SELECT) AS one LEFT JOIN taken ON true LEFT JOIN meant ON true
-            """
+        """
+        WITH taken AS (
+            SELECT profile._id AS id, profile.email FROM \(schema)."user" AS profile
+            WHERE profile._id = (\(store.users.accountID(of: code.address, in: "email"))) AND profile._id <> \(user)
+        ), meant AS (
+            SELECT account.id, account.epoch, \(code.address)::text AS target FROM \(schema.internal)._user AS account
+            WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled)) AND NOT EXISTS (SELECT FROM taken)
+        ), code AS (
+            \(insertionOfRow(code))
+        )
+        INSERT INTO \(schema.internal)._mail (kind, user_id, target, address_key, client_key, language, digits)
+        SELECT CASE WHEN taken.id IS NULL THEN \(code.kind.rawValue) ELSE 'taken' END, coalesce(taken.id, meant.id),
+            coalesce(taken.email, meant.target), \(addressKey("\(code.address)")), \(code.client as [UInt8]?),
+            \(code.language), CASE WHEN taken.id IS NULL THEN \(code.digits) END
+        FROM (SELECT) AS one LEFT JOIN taken ON true LEFT JOIN meant ON true
+        """
     }
 }
 
@@ -47,16 +46,24 @@ extension UserTable {
         trustsUnproved: Bool,
         recording event: AuditEvent
     ) async throws(SkyrowError) -> Bool {
-        let schema = store.schema
-        let isKept: SQL = kept.map { SessionTable.has($0) } ?? "false"
-        let goesOn = store.sessions.goesOn(kept)
+        let row: NewRow = [
+            "user_id": "former.id", "epoch": "former.epoch", "target": "former.email", "language": "former.language",
+            "digits_expire_at": "now()",
+        ]
+        let undoing = store.codes.insertion(
+            of: undo,
+            row,
+            at: store.codes.addressKey("former.email"),
+            from: "former WHERE former.is_other AND former.is_proved"
+        )
         return try await changingAddress(
             """
             WITH account AS (
                 UPDATE \(schema.internal)._user AS account SET epoch = account.epoch + 1, verified_email = code.target
                 FROM \(schema.internal)._code AS code
                 WHERE code.kind = 'email' AND \(store.codes.holds(proof)) AND code.user_id = account.id
-                    AND account.id = \(user) AND account.epoch = code.epoch AND NOT (\(UserTable.isDisabled))\(goesOn)
+                    AND account.id = \(user) AND account.epoch = code.epoch AND NOT (\(UserTable.isDisabled))
+                    AND \(store.sessions.goesOn(kept))
                 RETURNING account.id, account.epoch, code.target, code.language
             ), former AS (
                 SELECT account.id, account.epoch, account.target, account.language, profile.email,
@@ -72,33 +79,15 @@ extension UserTable {
                 UPDATE \(schema)."user" AS profile
                 SET email = former.target, _updated_at = now(), _updated_by = former.id, _revision = \(schema)._revision()
                 FROM former WHERE profile._id = former.id
-            ), kept AS (
-                UPDATE \(schema.internal)._session AS session SET epoch = account.epoch FROM account
-                WHERE session.user_id = account.id AND session.epoch = account.epoch - 1 AND \(isKept)
-            ), ended AS (
-                DELETE FROM \(schema.internal)._session AS session USING account
-                WHERE session.user_id = account.id AND (\(isKept)) IS NOT TRUE
-            ), used AS (
+            )\(store.sessions.ending(keeping: kept)), used AS (
                 UPDATE \(schema.internal)._code AS code SET used_at = now(), guesses = 0
                 FROM account WHERE code.kind = 'email' AND code.user_id = account.id
             ), undo AS (
-                INSERT INTO \(schema.internal)._code (
-                    kind, address_key, id, user_id, epoch, target, language, link_hash, digits_hash,
-                    link_expires_at, digits_expire_at
-                )
-                SELECT 'undo', sha256(convert_to(\(LoginKeys.canonical("former.email", in: schema)), 'UTF8')), \(undo.id),
-                    former.id, former.epoch, former.email, former.language, \(undo.linkHash), \(undo.digitsHash),
-                    now() + \(undo.linkLifetime) * interval '1 second', now()
-                FROM former WHERE former.is_other AND former.is_proved
-                ON CONFLICT (kind, address_key, client_key) DO UPDATE
-                SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
-                    language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
-                    link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
-                    attempts = 0, created_at = now(), used_at = NULL
+                \(undoing)
             ), reserved AS (
                 INSERT INTO \(schema.internal)._former_login AS reserved (code, until, user_id)
                 SELECT \(schema)._login_code(secret.secret, 'email', former.email),
-                    now() + \(undo.linkLifetime) * interval '1 second', former.id
+                    now() + \(undo.kind.linkLifetime) * interval '1 second', former.id
                 FROM former CROSS JOIN (SELECT secret FROM \(schema.internal)._secret ORDER BY number DESC LIMIT 1) AS secret
                 WHERE former.is_other AND former.is_proved
                 ON CONFLICT (code) DO UPDATE SET until = EXCLUDED.until, user_id = EXCLUDED.user_id
@@ -107,10 +96,7 @@ extension UserTable {
                 SELECT CASE WHEN former.is_proved THEN 'undo' ELSE 'address' END, former.id, former.email, former.language,
                     CASE WHEN former.is_proved THEN \(undo.link) END
                 FROM former WHERE former.is_other
-            ), recorded AS (
-                \(event.insertion(into: schema, from: "account", user: "account.id"))
-            )
-            SELECT account.id FROM account
+            )\(store.recording(event, from: "account", user: "account.id"))
             """
         ) != nil
     }
@@ -124,15 +110,8 @@ extension UserTable {
         _ linkHash: [UInt8],
         recording event: AuditEvent
     ) async throws(SkyrowError) -> (user: UserID, address: String)? {
-        let schema = store.schema
         let holds = store.codes.holds(.link(hash: linkHash))
-        let unfactoring = AuditEvent(.factorRemove, by: .itself, from: event.origin).insertion(
-            into: schema,
-            from: """
-                (SELECT lost.user_id FROM unfactored AS lost WHERE lost.kind = 'totp' AND lost.confirmed_at IS NOT NULL) AS lost
-                """,
-            user: "lost.user_id"
-        )
+        let unfactoring = unfactoring(where: "lost.kind = 'totp' AND lost.confirmed_at IS NOT NULL", from: event.origin)
         let locked: SQL = """
             SELECT account.id FROM \(schema.internal)._user AS account JOIN \(schema.internal)._code AS code ON code.user_id = account.id
             WHERE code.kind = 'undo' AND \(holds) FOR NO KEY UPDATE OF account
@@ -158,9 +137,7 @@ extension UserTable {
                 SET email = account.target, _updated_at = now(), _updated_by = account.id,
                     _revision = \(schema)._revision()
                 FROM account WHERE profile._id = account.id
-            ), ended AS (
-                DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id
-            ), later AS (
+            )\(store.sessions.ending), later AS (
                 UPDATE \(schema.internal)._code AS code SET used_at = now() FROM account
                 WHERE code.kind = 'undo' AND code.user_id = account.id AND code.epoch > account.since
                     AND code.used_at IS NULL
@@ -175,46 +152,33 @@ extension UserTable {
                 UPDATE \(schema.internal)._factor AS factor SET pending_sealed = NULL, pending_at = NULL FROM account
                 WHERE factor.user_id = account.id AND factor.confirmed_at < account.created_at
                     AND factor.pending_sealed IS NOT NULL
-            ), unfactoring AS (
-                \(unfactoring)
-            ), recorded AS (
-                \(event.insertion(into: schema, from: "account", user: "account.id"))
-            )
-            SELECT account.id, account.target FROM account
-            """,
-            andTarget: true
+            )\(unfactoring)\(store.recording(event, from: "account", user: "account.id"))
+            """
         )
     }
 
-    /// Runs a statement that changes the address of an account.
+    /// Runs a statement whose parts change the address of an `account`, and returns both.
     ///
     /// - Parameter lock: takes locks before the snapshot of the statement.
     private func changingAddress(
         after lock: SQL? = nil,
-        _ statement: SQL,
-        andTarget: Bool = false
+        _ parts: SQL
     ) async throws(SkyrowError) -> (user: UserID, address: String)? {
-        try await store.reporting {
+        let columns = Columns(
+            { (user: UserID, address: String) in (user: user, address: address) },
+            "account.id",
+            "account.target"
+        )
+        let statement: SQL = "\(parts) SELECT \(columns.list) FROM account"
+        return try await store.reporting {
             try await store.withCatalog { catalog in
-                let table = try catalog.userTable
-                do {
-                    let result: PostgresResult
-                    if let lock {
-                        result = try await store.client.withTransaction { transaction in
-                            _ = try await transaction.query(lock)
-                            return try await transaction.query(statement)
-                        }
-                    } else {
-                        result = try await store.client.write(statement)
+                try await refusing(in: try catalog.userTable) {
+                    guard let lock else { return try await store.client.write(statement) }
+                    return try await store.client.withTransaction { transaction in
+                        _ = try await transaction.query(lock)
+                        return try await transaction.query(statement)
                     }
-                    guard !result.isEmpty else { return nil }
-                    return (
-                        try result.decode(row: 0, column: 0, as: UserID.self),
-                        andTarget ? try result.decode(row: 0, column: 1, as: String.self) : ""
-                    )
-                } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-                    throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
-                }
+                }.rows(columns).first
             }
         }
     }

@@ -13,7 +13,7 @@ package struct CodeAttempt: Hashable, Sendable {
 ///
 /// The statement that uses a code also checks it and the epoch of the account, so that no code is used twice or after a change of
 /// the password.
-package struct CodeTable: Sendable {
+package struct CodeTable: StoreTable, Sendable {
     /// The most attempts at the digits of a code.
     package static let maximumAttempts: Int32 = 5
     /// The most attempts per day at the digits of a kind for an address, for any number of codes.
@@ -21,13 +21,9 @@ package struct CodeTable: Sendable {
 
     let store: RecordStore
 
-    private var schema: SQLIdentifier { store.schema }
-
     /// Returns the keys with which digits are hashed.
     package func keys() async throws(SkyrowError) -> CodeKeys {
-        let secrets = try await store.reporting {
-            try await SecretTable(client: store.client, schema: schema).secrets()
-        }
+        let secrets = try await store.reporting { try await store.secrets() }
         guard let keys = CodeKeys(secrets: secrets) else { throw .unexpected }
         return keys
     }
@@ -44,25 +40,23 @@ package struct CodeTable: Sendable {
         for user: UserID? = nil,
         limits: CodeMailLimits
     ) async throws(SkyrowError) -> Bool {
-        return try await store.withTransaction { transaction throws(SkyrowError) in
-            try await store.reporting {
-                try await transaction.execute(takingTurn(of: code))
-                let isWithin = try await isWithin(limits, code, in: transaction)
-                if isWithin {
-                    try await transaction.execute(
-                        user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
-                    )
-                }
+        try await store.inTransaction { transaction in
+            try await transaction.execute(takingTurn(of: code))
+            let isWithin = try await isWithin(limits, code, in: transaction)
+            if isWithin {
                 try await transaction.execute(
-                    "DELETE FROM \(schema.internal)._throttle WHERE bucket IN (\(turns(of: code)))"
+                    user.map { insertion(of: code, changingAddressOf: $0) } ?? insertion(of: code)
                 )
-                return isWithin
             }
+            try await transaction.execute(
+                "DELETE FROM \(schema.internal)._throttle WHERE bucket IN (\(turns(of: code)))"
+            )
+            return isWithin
         }
     }
 
-    func addressKey(_ address: String) -> SQL {
-        "sha256(convert_to(\(LoginKeys.canonical("\(address)", in: schema)), 'UTF8'))"
+    func addressKey(_ address: SQL) -> SQL {
+        "sha256(convert_to(\(LoginKeys.canonical(address, in: schema)), 'UTF8'))"
     }
 
     /// Serializes the requests of a network and for an address, so that each counts those before it.
@@ -78,7 +72,7 @@ package struct CodeTable: Sendable {
 
     /// The buckets of the rows through which requests wait for each other.
     private func turns(of code: NewCode) -> SQL {
-        let ofAddress: SQL = "SELECT sha256('mail to '::bytea || \(addressKey(code.address)))"
+        let ofAddress: SQL = "SELECT sha256('mail to '::bytea || \(addressKey("\(code.address)")))"
         guard let client = code.client else { return ofAddress }
         return "\(ofAddress) UNION ALL SELECT sha256('mail from '::bytea || \(client))"
     }
@@ -88,28 +82,33 @@ package struct CodeTable: Sendable {
         _ code: NewCode,
         in transaction: StoreTransaction
     ) async throws -> Bool {
-        let result = try await transaction.query(
+        let columns = Columns(
+            { (aMinute: Int, anHour: Int, byAll: Int, byClient: Int) in
+                aMinute < limits.aMinute && anHour < limits.anHour && byClient < limits.anHourByClient
+                    && (code.isOfKnownClient || byAll < limits.anHourByStrangers)
+            },
             """
-            SELECT
-                count(*) FILTER (
-                    WHERE mail.created_at > now() - interval '1 minute' AND (mail.is_own OR NOT \(code.isOfKnownClient))
-                ),
-                count(*) FILTER (WHERE mail.is_own), count(*),
-                (SELECT count(*) FROM \(schema.internal)._mail AS mail
-                    WHERE mail.client_key = \(code.client as [UInt8]?) AND mail.created_at > now() - interval '1 hour')
+            count(*) FILTER (
+                WHERE mail.created_at > now() - interval '1 minute' AND (mail.is_own OR NOT \(code.isOfKnownClient))
+            )
+            """,
+            "count(*) FILTER (WHERE mail.is_own)",
+            "count(*)",
+            """
+            (SELECT count(*) FROM \(schema.internal)._mail AS mail
+                WHERE mail.client_key = \(code.client as [UInt8]?) AND mail.created_at > now() - interval '1 hour')
+            """
+        )
+        return try await transaction.query(
+            """
+            SELECT \(columns.list)
             FROM (
                 SELECT mail.created_at, mail.client_key IS NOT DISTINCT FROM \(code.client as [UInt8]?) AS is_own
                 FROM \(schema.internal)._mail AS mail
-                WHERE mail.address_key = \(addressKey(code.address)) AND mail.created_at > now() - interval '1 hour'
+                WHERE mail.address_key = \(addressKey("\(code.address)")) AND mail.created_at > now() - interval '1 hour'
             ) AS mail
             """
-        )
-        let aMinute: Int64 = try result.decode(row: 0, column: 0)
-        let anHour: Int64 = try result.decode(row: 0, column: 1)
-        let byAll: Int64 = try result.decode(row: 0, column: 2)
-        let byClient: Int64 = try result.decode(row: 0, column: 3)
-        return aMinute < limits.aMinute && anHour < limits.anHour && byClient < limits.anHourByClient
-            && (code.isOfKnownClient || byAll < limits.anHourByStrangers)
+        ).rows(columns).first ?? false
     }
 
     /// Returns the statement that inserts the code and its mail for the account that has the address.
@@ -130,16 +129,14 @@ package struct CodeTable: Sendable {
         return """
             WITH meant AS (
                 SELECT account.id, account.epoch, \(target) AS target
-                FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
-                WHERE account.id = \(id)
-                    AND NOT (\(UserTable.isDisabled))
+                FROM \(store.users.profiles) WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled))
             ), code AS (
                 \(insertionOfRow(code))
             )
             INSERT INTO \(schema.internal)._mail (
                 kind, user_id, target, address_key, client_key, language, link_code, digits
             )
-            SELECT \(kind), meant.id, meant.target, \(addressKey(code.address)), \(code.client as [UInt8]?),
+            SELECT \(kind), meant.id, meant.target, \(addressKey("\(code.address)")), \(code.client as [UInt8]?),
                 \(code.language), \(code.link), \(code.digits)
             FROM (SELECT) AS one LEFT JOIN meant ON true
             """
@@ -147,66 +144,69 @@ package struct CodeTable: Sendable {
 
     /// Inserts a code in place of the client's previous one, for the account in `meant` with its epoch and address, or for none.
     func insertionOfRow(_ code: NewCode) -> SQL {
-        """
-        INSERT INTO \(schema.internal)._code AS known (
-            kind, address_key, client_key, id, user_id, epoch, target, language, link_hash, digits_hash,
-            link_expires_at, digits_expire_at
-        )
-        SELECT \(code.kind.rawValue), \(addressKey(code.address)), \(code.client ?? []), \(code.id), meant.id, coalesce(meant.epoch, 0),
-            coalesce(meant.target, ''), \(code.language), \(code.linkHash), \(code.digitsHash),
-            now() + \(code.linkLifetime) * interval '1 second',
-            now() + \(code.digitsLifetime) * interval '1 second'
-        FROM (SELECT) AS one LEFT JOIN meant ON true
-        ON CONFLICT (kind, address_key, client_key) DO UPDATE
-        SET id = EXCLUDED.id, user_id = EXCLUDED.user_id, epoch = EXCLUDED.epoch, target = EXCLUDED.target,
-            language = EXCLUDED.language, link_hash = EXCLUDED.link_hash, digits_hash = EXCLUDED.digits_hash,
-            link_expires_at = EXCLUDED.link_expires_at, digits_expire_at = EXCLUDED.digits_expire_at,
-            attempts = 0, created_at = now(), used_at = NULL,
-            guesses = CASE
-                WHEN known.guesses_since < now() - interval '1 day' THEN 0 ELSE known.guesses
-            END,
-            guesses_since = CASE
-                WHEN known.guesses_since < now() - interval '1 day' THEN now() ELSE known.guesses_since
-            END
-        """
+        let row: NewRow = [
+            "user_id": "meant.id", "epoch": "coalesce(meant.epoch, 0)", "target": "coalesce(meant.target, '')",
+            "language": "\(code.language)",
+            "digits_expire_at": "now() + \(CodeKind.digitsLifetime) * interval '1 second'",
+        ]
+        return """
+            \(insertion(of: code, row, at: addressKey("\(code.address)"), from: "(SELECT) AS one LEFT JOIN meant ON true")),
+                guesses = CASE
+                    WHEN known.guesses_since < now() - interval '1 day' THEN 0 ELSE known.guesses
+                END,
+                guesses_since = CASE
+                    WHEN known.guesses_since < now() - interval '1 day' THEN now() ELSE known.guesses_since
+                END
+            """
+    }
+
+    /// Inserts a code in place of the client's previous one for an address, `known`.
+    ///
+    /// - Parameters:
+    ///   - row: what depends on the account of the code.
+    ///   - addressKey: the key of the address.
+    ///   - source: the text after FROM.
+    func insertion(of code: NewCode, _ row: NewRow, at addressKey: SQL, from source: SQL) -> SQL {
+        let row: NewRow =
+            [
+                "id": "\(code.id)", "link_hash": "\(code.linkHash)", "digits_hash": "\(code.digitsHash)",
+                "link_expires_at": "now() + \(code.kind.linkLifetime) * interval '1 second'",
+            ] + row
+        return """
+            INSERT INTO \(schema.internal)._code AS known (kind, address_key, client_key, \(row.names))
+            SELECT \(code.kind.rawValue), \(addressKey), \(code.client ?? []), \(row.values) FROM \(source)
+            ON CONFLICT (kind, address_key, client_key) DO UPDATE
+            SET \(row.replacements), attempts = 0, created_at = now(), used_at = NULL
+            """
     }
 
     /// Counts an attempt at the digits of a code. Returns nil if no attempt is left, or if there is no such code.
     package func attempt(_ id: [UInt8], _ kind: CodeKind) async throws(SkyrowError) -> CodeAttempt? {
-        try await store.reporting {
-            let result = try await store.client.write(
-                """
-                UPDATE \(schema.internal)._code AS code SET attempts = code.attempts + 1, guesses = code.guesses + 1
-                WHERE code.kind = \(kind.rawValue) AND code.id = \(id) AND code.used_at IS NULL
-                    AND code.digits_expire_at > now()
-                    AND code.attempts < \(Self.maximumAttempts) AND code.guesses + (
-                        SELECT coalesce(sum(other.guesses), 0) FROM \(schema.internal)._code AS other
-                        WHERE other.kind = code.kind AND other.address_key = code.address_key AND other.id <> code.id
-                            AND other.guesses_since > now() - interval '1 day'
-                    ) < \(Self.maximumGuesses)
-                RETURNING code.digits_hash, code.user_id
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            return CodeAttempt(
-                digitsHash: try result.decode(row: 0, column: 0),
-                user: try result.decode(row: 0, column: 1)
-            )
-        }
+        let columns = Columns(CodeAttempt.init(digitsHash:user:), "code.digits_hash", "code.user_id")
+        return try await store.write(columns) {
+            """
+            UPDATE \(schema.internal)._code AS code SET attempts = code.attempts + 1, guesses = code.guesses + 1
+            WHERE code.kind = \(kind.rawValue) AND code.id = \(id) AND code.used_at IS NULL
+                AND code.digits_expire_at > now()
+                AND code.attempts < \(Self.maximumAttempts) AND code.guesses + (
+                    SELECT coalesce(sum(other.guesses), 0) FROM \(schema.internal)._code AS other
+                    WHERE other.kind = code.kind AND other.address_key = code.address_key AND other.id <> code.id
+                        AND other.guesses_since > now() - interval '1 day'
+                ) < \(Self.maximumGuesses)
+            RETURNING \($0)
+            """
+        }.first
     }
 
     /// Returns the account of a link's code if the link is valid, without using the code.
     package func user(ofLink hash: [UInt8], _ kind: CodeKind) async throws(SkyrowError) -> UserID? {
-        try await store.reporting {
-            let result = try await store.client.read(
-                """
+        try await store.value(
+            reading: """
                 SELECT code.user_id
                 FROM \(schema.internal)._code AS code JOIN \(schema.internal)._user AS account ON account.id = code.user_id
                 WHERE code.kind = ANY (\(kind.sameLinks)) AND \(holds(.link(hash: hash))) AND account.epoch = code.epoch
                 """
-            )
-            return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: UserID.self)
-        }
+        )
     }
 
     /// The condition that a row `code` matches the proof and is valid.
@@ -237,29 +237,18 @@ package struct CodeTable: Sendable {
         session tokenHash: [UInt8]? = nil,
         recording event: AuditEvent
     ) async throws(SkyrowError) -> UserID? {
-        let isOwn: SQL =
-            tokenHash.map { hash in
-                """
-                EXISTS (
-                    SELECT FROM \(schema.internal)._session AS session
-                    WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
-                )
-                """
-            } ?? "false"
+        let isOwn: SQL = tokenHash.map { store.sessions.goesOn($0) } ?? "false"
         let ends: SQL = """
             account.verified_email IS DISTINCT FROM used.target AND NOT \(isOwn)
                 AND (account.second_factor OR NOT \(UserTable.isRegistered("account", in: schema)))
             """
-        let ending = store.users.endingFactors(where: "account.has_ended", from: event.origin)
-            .map { ", \($0.name) AS (\($0.part))" as SQL }.joined(separator: "")
-        return try await store.reporting {
-            // The row of the code is locked first, so the later of two statements finds it used. The epoch of the account is also
-            // checked after locking.
-            let result = try await store.client.write(
-                """
+        // The row of the code is locked first, so the later of two statements finds it used. The epoch of the account is also
+        // checked after locking.
+        return try await store.value(
+            writing: """
                 WITH used AS (
                     UPDATE \(schema.internal)._code AS code SET used_at = now(), guesses = 0
-                    FROM \(schema.internal)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
+                    FROM \(store.users.profiles)
                     WHERE code.kind = 'verify' AND \(holds(proof))
                         AND account.id = code.user_id AND account.epoch = code.epoch AND profile.email = code.target
                     RETURNING code.user_id, code.epoch, code.target
@@ -273,14 +262,11 @@ package struct CodeTable: Sendable {
                 ), closed AS (
                     DELETE FROM \(schema.internal)._session AS session USING account
                     WHERE session.user_id = account.id AND account.has_ended
-                )\(ending), recorded AS (
-                    \(event.insertion(into: schema, from: "account", user: "account.id"))
-                )
+                )\(store.users.endingFactors(where: "account.has_ended", from: event.origin))\
+                \(store.recording(event, from: "account", user: "account.id"))
                 SELECT account.id FROM account
                 """
-            )
-            return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: UserID.self)
-        }
+        )
     }
 
     /// Records in the profile of a user that the verification of its address has begun, if it has this address.
@@ -297,52 +283,39 @@ package struct CodeTable: Sendable {
 
     /// Returns the account that has an address, and whether the account is registered.
     package func holder(of address: String) async throws(SkyrowError) -> (user: UserID, isRegistered: Bool)? {
-        try await store.reporting {
-            let id = store.users.accountID(of: address, in: "email")
-            let result = try await store.client.read(
-                """
-                SELECT account.id, \(UserTable.isRegistered("account", in: schema)) FROM \(schema.internal)._user AS account
-                WHERE account.id = (\(id))
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            return (try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1))
-        }
+        let columns = Columns(
+            { (user: UserID, isRegistered: Bool) in (user: user, isRegistered: isRegistered) },
+            "account.id",
+            "\(UserTable.isRegistered("account", in: schema))"
+        )
+        let id = store.users.accountID(of: address, in: "email")
+        return try await store.read(columns) {
+            "SELECT \($0) FROM \(schema.internal)._user AS account WHERE account.id = (\(id))"
+        }.first
     }
 
     /// Returns whether an account has no address, or a verified one.
     package func isVerified(_ user: UserID) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            let result = try await store.client.read(
-                """
+        try await store.value(
+            reading: """
                 SELECT profile.email IS NULL OR profile.email IS NOT DISTINCT FROM account.verified_email
-                FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
-                WHERE account.id = \(user)
+                FROM \(store.users.profiles) WHERE account.id = \(user)
                 """
-            )
-            return result.isEmpty ? false : try result.decode(row: 0, column: 0)
-        }
+        ) ?? false
     }
 
     /// Returns the address of an account, from its profile.
     package func address(of user: UserID) async throws(SkyrowError) -> String? {
-        try await store.reporting {
-            let result = try await store.client.read("SELECT email FROM \(schema).\"user\" WHERE _id = \(user)")
-            return result.isEmpty ? nil : try result.decode(row: 0, column: 0, as: String?.self)
-        }
+        try await store.read(Columns<String?>("email")) {
+            "SELECT \($0) FROM \(schema).\"user\" WHERE _id = \(user)"
+        }.first ?? nil
     }
 
     /// Removes codes that expired a day ago, until when they count the guesses for their address. Returns how many.
     @discardableResult
     package func purgeExpired() async throws(SkyrowError) -> Int {
-        try await store.write(
-            "DELETE FROM \(schema.internal)._code WHERE link_expires_at < now() - interval '1 day'"
-        )
+        try await store.write("DELETE FROM \(schema.internal)._code WHERE link_expires_at < now() - interval '1 day'")
     }
-}
-
-extension RecordStore {
-    package var codes: CodeTable { CodeTable(store: self) }
 }
 
 extension UserTable {
@@ -363,44 +336,31 @@ extension UserTable {
         recording event: AuditEvent? = nil,
         historySize: Int = 0
     ) async throws(SkyrowError) -> SignedInAccount? {
-        let schema = store.schema
-        let recorded = event.map { (name: "noted" as SQL, part: noting($0)) }
         let asked: SQL =
             session == nil
             ? "" : " AND (NOT account.second_factor OR account.verified_email IS DISTINCT FROM code.target)"
         return try await signIn(
             updating: """
-                UPDATE \(schema.internal)._user AS account
-                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
-                    epoch = account.epoch + 1, last_seen_at = now(), verified_email = code.target
+                UPDATE \(schema.internal)._user AS account SET \(UserTable.setting(passwordHash)), verified_email = code.target
                 FROM \(schema.internal)._code AS code JOIN \(schema)."user" AS profile ON profile._id = code.user_id
                 WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND \(store.codes.holds(proof))
                     AND account.id = code.user_id AND account.epoch = code.epoch
                     AND \(UserTable.mailAddress) = code.target AND NOT (\(UserTable.isDisabled))\(asked)
                 """,
-            isLogIn: false,
             session: session,
-            ended:
-                "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
-            further: [
-                (
-                    "used",
-                    """
+            further: """
+                \(store.sessions.ending), used AS (
                     UPDATE \(schema.internal)._code AS code SET used_at = now(), guesses = 0
                     FROM account WHERE code.kind = ANY (\(CodeKind.reset.sameLinks)) AND code.user_id = account.id
-                    """
-                ),
-                (
-                    "notice",
-                    """
+                ), notice AS (
                     INSERT INTO \(schema.internal)._mail (kind, user_id, target, language)
                     SELECT 'notice', code.user_id, code.target, code.language
                     FROM \(schema.internal)._code AS code JOIN account ON account.id = code.user_id
                     WHERE code.kind = 'reset' AND \(store.codes.holds(proof))
-                    """
-                ),
-            ] + [recorded].compactMap(\.self) + keepingFormerPassword(historySize)
-                + endingUnproved(from: session?.origin ?? event?.origin ?? RequestOrigin()),
+                )\(store.recording(event, from: "account", user: "account.id", as: "noted"))\
+                \(keepingFormerPassword(historySize))\
+                \(endingUnproved(from: session?.origin ?? event?.origin ?? RequestOrigin()))
+                """,
             // The statement itself checks for a second factor.
             secondFactor: .settled
         )
@@ -420,38 +380,34 @@ extension UserTable {
         notifies: Bool,
         historySize: Int = 0
     ) async throws(SkyrowError) -> SignedInAccount? {
-        let schema = store.schema
         let notice: SQL =
             """
-            INSERT INTO \(schema.internal)._mail (kind, user_id, target, language)
-            SELECT 'notice', profile._id, profile.email, ''
-            FROM \(schema)."user" AS profile JOIN account ON account.id = profile._id
-            WHERE profile.email IS NOT NULL
+            , notice AS (
+                INSERT INTO \(schema.internal)._mail (kind, user_id, target, language)
+                SELECT 'notice', profile._id, profile.email, ''
+                FROM \(schema)."user" AS profile JOIN account ON account.id = profile._id
+                WHERE profile.email IS NOT NULL
+            )
             """
         return try await signIn(
             updating: """
-                UPDATE \(schema.internal)._user AS account
-                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
-                    epoch = account.epoch + 1, last_seen_at = now()
+                UPDATE \(schema.internal)._user AS account SET \(UserTable.setting(passwordHash))
                 WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled))
                 """,
-            isLogIn: false,
             session: session,
-            ended:
-                "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
-            further: [(name: "noted" as SQL, part: noting(event))]
-                + (notifies ? [(name: "notice" as SQL, part: notice)] : []) + keepingFormerPassword(historySize),
+            further: store.sessions.ending + store.recording(event, from: "account", user: "account.id", as: "noted")
+                + (notifies ? notice : "") + keepingFormerPassword(historySize),
             secondFactor: .settled
         )
     }
 
-    /// Parts of a statement that end the factors and providers of its `account` if the statement verifies the address for the
-    /// first time.
-    func endingUnproved(from origin: RequestOrigin) -> [(name: SQL, part: SQL)] {
+    /// Further parts that end the factors and providers of the statement's `account` if it verifies the address for the first
+    /// time.
+    func endingUnproved(from origin: RequestOrigin) -> SQL {
         endingFactors(
             where: """
                 EXISTS (
-                    SELECT FROM \(store.schema.internal)._user AS before
+                    SELECT FROM \(schema.internal)._user AS before
                     WHERE before.id = account.id AND before.verified_email IS DISTINCT FROM account.verified_email
                 )
                 """,
@@ -459,48 +415,29 @@ extension UserTable {
         )
     }
 
-    /// Parts of a statement that end the second factors and the providers of its `account`, and record that.
-    func endingFactors(where condition: SQL, from origin: RequestOrigin) -> [(name: SQL, part: SQL)] {
-        let schema = store.schema
-        return [
-            (
-                "unlinked",
-                """
+    /// Further parts that end the second factors and the providers of the statement's `account`, and record that.
+    func endingFactors(where condition: SQL, from origin: RequestOrigin) -> SQL {
+        let event = AuditEvent(.providerUnlink, by: .itself, from: origin)
+        return """
+            , unlinked AS (
                 DELETE FROM \(schema.internal)._identity AS identity USING account
                 WHERE identity.user_id = account.id AND \(condition)
                 RETURNING identity.user_id, identity.provider
-                """
-            ),
-            (
-                "unlinking",
-                AuditEvent(.providerUnlink, by: .itself, from: origin).insertion(
-                    into: schema,
-                    from: "unlinked",
-                    user: "unlinked.user_id",
-                    data: "jsonb_build_object('provider', unlinked.provider)"
-                )
-            ),
-            (
-                "unfactored",
-                """
+            )\(store.identities.recording(unlinking: event, as: "unlinking")), unfactored AS (
                 DELETE FROM \(schema.internal)._factor AS factor USING account
                 WHERE factor.user_id = account.id AND \(condition)
                 RETURNING factor.user_id, factor.kind
-                """
-            ),
-            (
-                "unfactoring",
-                AuditEvent(.factorRemove, by: .itself, from: origin).insertion(
-                    into: schema,
-                    from: "(SELECT lost.user_id FROM unfactored AS lost WHERE lost.kind = 'totp') AS lost",
-                    user: "lost.user_id"
-                )
-            ),
-        ]
+            )\(unfactoring(where: "lost.kind = 'totp'", from: origin))
+            """
     }
 
-    /// Stores an event of the `account` that the statement changes.
-    private func noting(_ event: AuditEvent) -> SQL {
-        event.insertion(into: store.schema, from: "account", user: "account.id")
+    /// A further part that records the second factors among `unfactored` that meet a condition.
+    func unfactoring(where condition: SQL, from origin: RequestOrigin) -> SQL {
+        store.recording(
+            AuditEvent(.factorRemove, by: .itself, from: origin),
+            from: "(SELECT lost.user_id FROM unfactored AS lost WHERE \(condition)) AS lost",
+            user: "lost.user_id",
+            as: "unfactoring"
+        )
     }
 }

@@ -63,7 +63,7 @@ package enum FlowAdmission: Hashable, Sendable {
 }
 
 /// Sign-ins with providers through the browser. The statement that reads a row deletes it, so only one of two requests finds it.
-package struct FlowTable: Sendable {
+package struct FlowTable: StoreTable, Sendable {
     /// How long the user may take, in seconds.
     package static let lifetime: Int64 = 600
     /// How long the application may take, in seconds.
@@ -75,26 +75,21 @@ package struct FlowTable: Sendable {
 
     let store: RecordStore
 
-    private var schema: SQLIdentifier { store.schema }
-
     /// Returns the account and the session of a token; nil if the session has ended.
     package func account(of user: UserID, tokenHash: [UInt8]) async throws(SkyrowError) -> FlowAccount? {
-        try await store.reporting {
-            let result = try await store.client.read(
-                """
-                SELECT account.epoch, session.id::text
-                FROM \(schema.internal)._user AS account JOIN \(schema.internal)._session AS session
-                    ON session.user_id = account.id AND session.epoch = account.epoch
-                WHERE account.id = \(user) AND \(SessionTable.has(tokenHash)) AND NOT (\(UserTable.isDisabled))
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            return FlowAccount(
-                user: user,
-                epoch: try result.decode(row: 0, column: 0),
-                sessionID: try result.decode(row: 0, column: 1)
-            )
-        }
+        let columns = Columns(
+            FlowAccount.init(user:epoch:sessionID:),
+            "account.id",
+            "account.epoch",
+            "session.id::text"
+        )
+        return try await store.read(columns) {
+            """
+            SELECT \($0)
+            FROM \(schema.internal)._user AS account JOIN \(schema.internal)._session AS session ON \(SessionTable.isOpen(tokenHash))
+            WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled))
+            """
+        }.first
     }
 
     /// Stores a flow under the hash of its state.
@@ -105,65 +100,71 @@ package struct FlowTable: Sendable {
         stateHash: [UInt8],
         client: [UInt8]
     ) async throws(SkyrowError) -> FlowAdmission {
+        let count: (SQL, Int64) -> SQL = { condition, limit in
+            """
+            (SELECT count(*) FROM (
+                SELECT FROM \(schema.internal)._flow AS other WHERE \(condition)other.expires_at > now() LIMIT \(limit)
+            ) AS counted) < \(limit)
+            """
+        }
+        let row: NewRow = [
+            "hash": "\(stateHash)", "kind": "'state'", "nonce": "\(flow.nonce as String?)",
+            "verifier_sealed": "\(flow.sealedVerifier)", "state": "\(flow.state as String?)", "client": "\(client)",
+            "expires_at": "now() + \(Self.lifetime) * interval '1 second'",
+        ]
+        return try await unlessEnded {
+            let end: Timestamp? = try await store.client.write(
+                """
+                INSERT INTO \(schema.internal)._flow (\(row.names), \(flow.row.names))
+                SELECT \(row.values), \(flow.row.values)
+                WHERE \(count("other.client = \(client) AND ", Self.maximumOfClient)) AND \(count("", Self.maximumCount))
+                RETURNING expires_at
+                """
+            ).first()
+            return end.map { .begun(until: $0) } ?? .tooMany
+        } ?? .ended
+    }
+
+    /// Returns nil if the account or the session of the flow does not exist.
+    private func unlessEnded<Success>(_ body: () async throws -> Success) async throws(SkyrowError) -> Success? {
         try await store.reporting {
-            let count: (SQL, Int64) -> SQL = { condition, limit in
-                """
-                (SELECT count(*) FROM (
-                    SELECT FROM \(schema.internal)._flow AS other WHERE \(condition)other.expires_at > now() LIMIT \(limit)
-                ) AS counted) < \(limit)
-                """
-            }
             do {
-                let result = try await store.client.write(
-                    """
-                    INSERT INTO \(schema.internal)._flow (
-                        hash, kind, purpose, provider, nonce, verifier_sealed, challenge, redirect, state, user_id, epoch,
-                        session_id, client, expires_at
-                    )
-                    SELECT \(stateHash), 'state', \(flow.purpose.rawValue), \(flow.provider), \(flow.nonce as String?),
-                        \(flow.sealedVerifier), \(flow.challenge), \(flow.redirect), \(flow.state as String?),
-                        \(flow.account?.user.rawValue as String?), \(flow.account?.epoch as Int64?),
-                        \(flow.account?.sessionID as String?)::uuid, \(client),
-                        now() + \(Self.lifetime) * interval '1 second'
-                    WHERE \(count("other.client = \(client) AND ", Self.maximumOfClient))
-                        AND \(count("", Self.maximumCount))
-                    RETURNING expires_at
-                    """
-                )
-                guard let end = result.isEmpty ? nil : try Timestamp(result, row: 0, column: 0) else {
-                    return .tooMany
-                }
-                return .begun(until: end)
+                return try await body()
             } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
-                return .ended
+                return nil
             }
         }
     }
 
+    /// The account and the session that began a flow.
+    private static let beginner = Columns(
+        FlowAccount.init(user:epoch:sessionID:),
+        "flow.user_id",
+        "flow.epoch",
+        "flow.session_id::text"
+    )
+
     /// Uses the state that a provider has returned; nil if it is not of this provider, was used, or has expired.
     package func take(stateHash: [UInt8], of provider: String) async throws(SkyrowError) -> WaitingFlow? {
-        try await store.reporting {
-            let result = try await store.client.write(
-                """
-                DELETE FROM \(schema.internal)._flow AS flow
-                WHERE flow.hash = \(stateHash) AND flow.kind = 'state' AND flow.provider = \(provider)
-                    AND flow.expires_at > now()
-                RETURNING flow.purpose, flow.nonce, flow.verifier_sealed, flow.challenge, flow.redirect, flow.state,
-                    flow.user_id, flow.epoch, flow.session_id::text
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            return WaitingFlow(
-                provider: provider,
-                purpose: try result.purpose(column: 0),
-                nonce: try result.decode(row: 0, column: 1),
-                sealedVerifier: try result.decode(row: 0, column: 2),
-                challenge: try result.decode(row: 0, column: 3),
-                redirect: try result.decode(row: 0, column: 4),
-                state: try result.decode(row: 0, column: 5),
-                account: try result.account(column: 6)
-            )
-        }
+        let columns = Columns(
+            WaitingFlow.init(provider:purpose:nonce:sealedVerifier:challenge:redirect:state:account:),
+            "flow.provider",
+            "flow.purpose",
+            "flow.nonce",
+            "flow.verifier_sealed",
+            "flow.challenge",
+            "flow.redirect",
+            "flow.state",
+            Self.beginner.ifAny
+        )
+        return try await store.write(columns) {
+            """
+            DELETE FROM \(schema.internal)._flow AS flow
+            WHERE flow.hash = \(stateHash) AND flow.kind = 'state' AND flow.provider = \(provider)
+                AND flow.expires_at > now()
+            RETURNING \($0)
+            """
+        }.first
     }
 
     /// Stores the identity that a provider has proved, under the hash of the code that the application gets. Returns false if the
@@ -174,55 +175,44 @@ package struct FlowTable: Sendable {
         sealedTokens: [UInt8]?,
         codeHash: [UInt8]
     ) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            do {
-                _ = try await store.client.write(
-                    """
-                    INSERT INTO \(schema.internal)._flow (
-                        hash, kind, purpose, provider, challenge, redirect, user_id, epoch, session_id, subject, profile,
-                        verified_email, token_sealed, expires_at
-                    )
-                    VALUES (
-                        \(codeHash), 'code', \(flow.purpose.rawValue), \(flow.provider), \(flow.challenge),
-                        \(flow.redirect), \(flow.account?.user.rawValue as String?), \(flow.account?.epoch as Int64?),
-                        \(flow.account?.sessionID as String?)::uuid, \(identity.subject),
-                        \(PostgresJSONB(utf8: identity.profile.utf8)), \(identity.verifiedEmail as String?),
-                        \(sealedTokens as [UInt8]?), now() + \(Self.codeLifetime) * interval '1 second'
-                    )
-                    """
-                )
-                return true
-            } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
-                return false
-            }
-        }
+        let row: NewRow = [
+            "hash": "\(codeHash)", "kind": "'code'", "subject": "\(identity.subject)", "profile": "\(identity.profile)",
+            "verified_email": "\(identity.verifiedEmail as String?)", "token_sealed": "\(sealedTokens as [UInt8]?)",
+            "expires_at": "now() + \(Self.codeLifetime) * interval '1 second'",
+        ]
+        return try await unlessEnded {
+            _ = try await store.client.write(
+                """
+                INSERT INTO \(schema.internal)._flow (\(row.names), \(flow.row.names))
+                VALUES (\(row.values), \(flow.row.values))
+                """
+            )
+        } != nil
     }
 
     /// Uses the code of an application; nil if it is unknown, was used, or has expired.
     package func take(codeHash: [UInt8]) async throws(SkyrowError) -> FinishedFlow? {
-        try await store.reporting {
-            let result = try await store.client.write(
-                """
-                DELETE FROM \(schema.internal)._flow AS flow
-                WHERE flow.hash = \(codeHash) AND flow.kind = 'code' AND flow.expires_at > now()
-                RETURNING flow.purpose, flow.challenge, flow.provider, flow.subject, flow.profile, flow.verified_email,
-                    flow.user_id, flow.epoch, flow.session_id::text, flow.token_sealed
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            return FinishedFlow(
-                purpose: try result.purpose(column: 0),
-                challenge: try result.decode(row: 0, column: 1),
-                identity: ProvenIdentity(
-                    provider: try result.decode(row: 0, column: 2),
-                    subject: try result.decode(row: 0, column: 3),
-                    profile: JSONText(validated: try result.decode(row: 0, column: 4, as: PostgresJSONB.self).utf8),
-                    verifiedEmail: try result.decode(row: 0, column: 5)
-                ),
-                account: try result.account(column: 6),
-                sealedTokens: try result.decode(row: 0, column: 9)
-            )
-        }
+        let columns = Columns(
+            FinishedFlow.init(purpose:challenge:identity:account:sealedTokens:),
+            "flow.purpose",
+            "flow.challenge",
+            Columns(
+                { ProvenIdentity(provider: $0, subject: $1, profile: $2, verifiedEmail: $3) },
+                "flow.provider",
+                "flow.subject",
+                "flow.profile",
+                "flow.verified_email"
+            ),
+            Self.beginner.ifAny,
+            "flow.token_sealed"
+        )
+        return try await store.write(columns) {
+            """
+            DELETE FROM \(schema.internal)._flow AS flow
+            WHERE flow.hash = \(codeHash) AND flow.kind = 'code' AND flow.expires_at > now()
+            RETURNING \($0)
+            """
+        }.first
     }
 
     /// Removes expired flows; returns how many.
@@ -232,24 +222,13 @@ package struct FlowTable: Sendable {
     }
 }
 
-extension PostgresResult {
-    fileprivate func purpose(column: Int) throws -> ProviderFlowPurpose {
-        guard let purpose = ProviderFlowPurpose(rawValue: try decode(row: 0, column: column)) else {
-            throw SkyrowError.unexpected
-        }
-        return purpose
+extension WaitingFlow {
+    /// What is stored until the application has fetched the result.
+    fileprivate var row: NewRow {
+        [
+            "purpose": "\(purpose)", "provider": "\(provider)", "challenge": "\(challenge)", "redirect": "\(redirect)",
+            "user_id": "\(account?.user as UserID?)", "epoch": "\(account?.epoch as Int64?)",
+            "session_id": "\(account?.sessionID as String?)::uuid",
+        ]
     }
-
-    /// Reads a user, an epoch and a session.
-    fileprivate func account(column: Int) throws -> FlowAccount? {
-        guard let user = try decode(row: 0, column: column, as: UserID?.self),
-            let epoch = try decode(row: 0, column: column + 1, as: Int64?.self),
-            let session = try decode(row: 0, column: column + 2, as: String?.self)
-        else { return nil }
-        return FlowAccount(user: user, epoch: epoch, sessionID: session)
-    }
-}
-
-extension RecordStore {
-    package var flows: FlowTable { FlowTable(store: self) }
 }

@@ -85,9 +85,7 @@ struct GuessBucket: Hashable, Sendable {
             }
         }
         if let total = limits.total {
-            counted.append(
-                GuessBucket(kind: .client, from: source.client, allowed: limit(total), seconds: 900)
-            )
+            counted.append(GuessBucket(kind: .client, from: source.client, allowed: limit(total), seconds: 900))
         }
         return (counted, counted.isEmpty ? [] : known(source))
     }

@@ -13,7 +13,7 @@ package import SkyrowPostgres
 ///     }
 /// }
 /// ```
-package struct IdempotencyTable: Sendable {
+package struct IdempotencyTable: StoreTable, Sendable {
     /// The state of a request with a key.
     package enum Claim: Hashable, Sendable {
         /// The first request with the key: do the work, then call ``IdempotencyTable/complete(_:scope:result:in:)``.
@@ -23,8 +23,6 @@ package struct IdempotencyTable: Sendable {
     }
 
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Claims a key, and waits for another request that is running with it.
     ///
@@ -48,15 +46,14 @@ package struct IdempotencyTable: Sendable {
                     """
                 )
                 guard claimed.isEmpty else { return .claimed }
+                let answer = answer(to: fingerprint)
                 let known = try await transaction.query(
-                    "SELECT fingerprint, answer FROM \(schema.internal)._idempotency WHERE scope = \(scope) AND key = \(key)"
-                )
+                    "SELECT \(answer.list) FROM \(schema.internal)._idempotency WHERE scope = \(scope) AND key = \(key)"
+                ).rows(answer)
                 // There is no row if the key was purged between the two statements: it is free again.
-                guard !known.isEmpty else { continue }
-                guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
-                    throw SkyrowError.keyReused
-                }
-                return .completed(try known.decode(row: 0, column: 1))
+                guard let known = known.first else { continue }
+                guard let known else { throw SkyrowError.unexpected }
+                return .completed(known)
             }
         }
     }
@@ -65,19 +62,24 @@ package struct IdempotencyTable: Sendable {
     ///
     /// Throws `133 IdempotencyKeyReused` if the key was used for another request.
     package func result(_ key: String, scope: String, fingerprint: [UInt8]) async throws(SkyrowError) -> [UInt8]? {
-        try await store.reporting {
-            let known = try await store.client.read(
-                """
-                SELECT fingerprint, answer FROM \(schema.internal)._idempotency
-                WHERE scope = \(scope) AND key = \(key) AND created_at >= now() - interval '24 hours'
-                """
-            )
-            guard !known.isEmpty else { return nil }
-            guard try known.decode(row: 0, column: 0, as: [UInt8].self) == fingerprint else {
-                throw SkyrowError.keyReused
-            }
-            return try known.decode(row: 0, column: 1, as: [UInt8]?.self)
-        }
+        try await store.read(answer(to: fingerprint)) {
+            """
+            SELECT \($0) FROM \(schema.internal)._idempotency
+            WHERE scope = \(scope) AND key = \(key) AND created_at >= now() - interval '24 hours'
+            """
+        }.first ?? nil
+    }
+
+    /// The answer to a request; reading it throws if the row is that of another request.
+    private func answer(to fingerprint: [UInt8]) -> Columns<[UInt8]?> {
+        Columns(
+            { (known: [UInt8], answer: [UInt8]?) in
+                guard known == fingerprint else { throw SkyrowError.keyReused }
+                return answer
+            },
+            "fingerprint",
+            "answer"
+        )
     }
 
     /// Stores the result of the request that claimed the key.
@@ -101,10 +103,6 @@ package struct IdempotencyTable: Sendable {
             "DELETE FROM \(schema.internal)._idempotency WHERE created_at < now() - interval '24 hours'"
         )
     }
-}
-
-extension RecordStore {
-    package var idempotency: IdempotencyTable { IdempotencyTable(store: self) }
 }
 
 extension SkyrowError {

@@ -58,19 +58,18 @@ extension IdentityTable {
         of user: UserID,
         provider: String
     ) async throws(SkyrowError) -> (subject: String, sealed: [UInt8], time: Timestamp)? {
-        try await store.reporting {
-            let result = try await store.client.read(
-                """
-                SELECT subject, token_sealed, coalesce(token_at, created_at) FROM \(store.schema.internal)._identity
-                WHERE user_id = \(user) AND provider = \(provider) AND token_sealed IS NOT NULL
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            return (
-                try result.decode(row: 0, column: 0), try result.decode(row: 0, column: 1),
-                try Timestamp(result, row: 0, column: 2) ?? .negativeInfinity
-            )
-        }
+        let columns = Columns(
+            { (subject: String, sealed: [UInt8], time: Timestamp) in (subject: subject, sealed: sealed, time: time) },
+            "subject",
+            "token_sealed",
+            "coalesce(token_at, created_at)"
+        )
+        return try await store.read(columns) {
+            """
+            SELECT \($0) FROM \(schema.internal)._identity
+            WHERE user_id = \(user) AND provider = \(provider) AND token_sealed IS NOT NULL
+            """
+        }.first
     }
 
     /// Returns a response with the refresh token of the previous one, if it has no other; nil if that changes nothing.
@@ -94,45 +93,36 @@ extension IdentityTable {
 
     /// Returns whether an account has verified a mail address, in any form of it.
     package func isProven(_ address: String) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            let schema = store.schema
-            return try await !store.client.read(
-                """
-                SELECT FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
-                WHERE \(LoginKeys.canonical("profile.email", in: schema)) = \(LoginKeys.canonical("\(address)", in: schema))
+        try await store.value(
+            reading: """
+                SELECT true FROM \(store.users.profiles)
+                WHERE \(LoginKeys.matches("profile.email", address, in: schema))
                     AND profile.email IS NOT DISTINCT FROM account.verified_email
                 """
-            ).isEmpty
-        }
+        ) ?? false
     }
 
     /// Removes an address from the accounts that have not verified it, with the codes sent to it; returns the number of accounts.
     @discardableResult
     package func release(_ address: String, from origin: RequestOrigin) async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            let schema = store.schema
-            let event = AuditEvent(.addressLost, by: .service, from: origin)
-            return try await store.client.write(
-                """
-                WITH account AS (
-                    SELECT account.id FROM \(schema.internal)._user AS account
-                    JOIN \(schema)."user" AS profile ON profile._id = account.id
-                    WHERE \(LoginKeys.canonical("profile.email", in: schema)) = \(LoginKeys.canonical("\(address)", in: schema))
-                        AND profile.email IS DISTINCT FROM account.verified_email
-                    FOR UPDATE OF account
-                ), lost AS (
-                    UPDATE \(schema)."user" AS profile
-                    SET email = NULL, _updated_at = now(), _revision = \(schema)._revision()
-                    FROM account WHERE profile._id = account.id
-                    RETURNING profile._id
-                ), voided AS (
-                    DELETE FROM \(schema.internal)._code AS code USING lost WHERE code.user_id = lost._id
-                ), recorded AS (
-                    \(event.insertion(into: schema, from: "lost", user: "lost._id"))
-                )
-                SELECT FROM lost
-                """
-            ).rowCount
-        }
+        let event = AuditEvent(.addressLost, by: .service, from: origin)
+        return try await store.write(
+            """
+            WITH account AS (
+                SELECT account.id FROM \(store.users.profiles)
+                WHERE \(LoginKeys.matches("profile.email", address, in: schema))
+                    AND profile.email IS DISTINCT FROM account.verified_email
+                FOR UPDATE OF account
+            ), lost AS (
+                UPDATE \(schema)."user" AS profile
+                SET email = NULL, _updated_at = now(), _revision = \(schema)._revision()
+                FROM account WHERE profile._id = account.id
+                RETURNING profile._id
+            ), voided AS (
+                DELETE FROM \(schema.internal)._code AS code USING lost WHERE code.user_id = lost._id
+            )\(store.recording(event, from: "lost", user: "lost._id"))
+            SELECT FROM lost
+            """
+        )
     }
 }

@@ -70,41 +70,26 @@ package enum UnlinkOutcome: Hashable, Sendable {
 /// The identities at providers with which users log in, and the tokens that were used.
 ///
 /// Changes of the identities of an account lock the account's row first, which serializes them.
-package struct IdentityTable: Sendable {
+package struct IdentityTable: StoreTable, Sendable {
     let store: RecordStore
 
-    private var schema: SQLIdentifier { store.schema }
-
     /// Returns the account of an identity; nil if it is not linked.
-    package func account(
-        of provider: String,
-        subject: String
-    ) async throws(SkyrowError) -> IdentifiedAccount? {
-        try await store.reporting {
-            let held = store.roles.held(
-                from: "SELECT given.role FROM \(schema.internal)._user_role AS given WHERE given.user_id = account.id"
-            )
-            let result = try await store.client.read(
-                """
-                SELECT account.id, account.disabled, account.disabled_message, account.disabled_until,
-                    ARRAY(SELECT held.role FROM (\(held)) AS held ORDER BY held.role COLLATE "C"),
-                    ARRAY(
-                        SELECT carried.name FROM \(schema.internal)._user_group AS carried
-                        WHERE carried.user_id = account.id ORDER BY carried.name
-                    ), \(UserTable.isVerified("account", in: schema))
-                FROM \(schema.internal)._identity AS identity JOIN \(schema.internal)._user AS account ON account.id = identity.user_id
-                WHERE identity.provider = \(provider) AND identity.subject = \(subject)
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            return IdentifiedAccount(
-                id: try result.decode(row: 0, column: 0),
-                suspension: try AccountSuspension(result, row: 0, column: 1),
-                roles: try result.decode(row: 0, column: 4),
-                groups: try result.decode(row: 0, column: 5),
-                isVerified: try result.decode(row: 0, column: 6)
-            )
-        }
+    package func account(of provider: String, subject: String) async throws(SkyrowError) -> IdentifiedAccount? {
+        let columns = Columns(
+            IdentifiedAccount.init(id:suspension:roles:groups:isVerified:),
+            "account.id",
+            AccountSuspension.columns,
+            "\(store.roles.allHeld(from: store.roles.given(to: "account.id")))",
+            "\(store.groups.held(by: "account.id"))",
+            "\(UserTable.isVerified("account", in: schema))"
+        )
+        return try await store.read(columns) {
+            """
+            SELECT \($0)
+            FROM \(schema.internal)._identity AS identity JOIN \(schema.internal)._user AS account ON account.id = identity.user_id
+            WHERE identity.provider = \(provider) AND identity.subject = \(subject)
+            """
+        }.first
     }
 
     /// Uses a token; returns false if it was used before.
@@ -115,7 +100,7 @@ package struct IdentityTable: Sendable {
     package func use(_ hash: [UInt8], until end: Timestamp) async throws(SkyrowError) -> Bool {
         try await store.write(
             """
-            INSERT INTO \(schema.internal)._used_token (hash, expires_at) VALUES (\(hash), \(PostgresTimestamp(end)))
+            INSERT INTO \(schema.internal)._used_token (hash, expires_at) VALUES (\(hash), \(end))
             ON CONFLICT DO NOTHING
             """
         ) > 0
@@ -124,35 +109,24 @@ package struct IdentityTable: Sendable {
     /// Removes the tokens that expired an hour ago, since the clocks of servers may differ by as much. Returns how many.
     @discardableResult
     package func purgeUsedTokens() async throws(SkyrowError) -> Int {
-        try await store.write(
-            "DELETE FROM \(schema.internal)._used_token WHERE expires_at < now() - interval '1 hour'"
-        )
+        try await store.write("DELETE FROM \(schema.internal)._used_token WHERE expires_at < now() - interval '1 hour'")
     }
 
     /// Returns the identities of a user, sorted by provider.
     package func list(of user: UserID) async throws(SkyrowError) -> [AccountIdentity] {
-        try await store.reporting {
-            let result = try await store.client.read(
-                """
-                SELECT provider, subject, profile, created_at, last_used_at FROM \(schema.internal)._identity
-                WHERE user_id = \(user) ORDER BY provider LIMIT \(Int64(AccountIdentity.maximumCount))
-                """
-            )
-            var identities: [AccountIdentity] = []
-            for row in 0..<result.rowCount {
-                identities.append(
-                    AccountIdentity(
-                        provider: try result.decode(row: row, column: 0),
-                        subject: try result.decode(row: row, column: 1),
-                        profile: JSONText(
-                            validated: try result.decode(row: row, column: 2, as: PostgresJSONB.self).utf8
-                        ),
-                        createdAt: try Timestamp(result, row: row, column: 3) ?? .negativeInfinity,
-                        lastUsedAt: try Timestamp(result, row: row, column: 4)
-                    )
-                )
-            }
-            return identities
+        let columns = Columns(
+            AccountIdentity.init(provider:subject:profile:createdAt:lastUsedAt:),
+            "provider",
+            "subject",
+            "profile",
+            "created_at",
+            "last_used_at"
+        )
+        return try await store.read(columns) {
+            """
+            SELECT \($0) FROM \(schema.internal)._identity
+            WHERE user_id = \(user) ORDER BY provider LIMIT \(AccountIdentity.maximumCount)
+            """
         }
     }
 
@@ -169,56 +143,45 @@ package struct IdentityTable: Sendable {
         begunBy account: FlowAccount? = nil,
         recording event: AuditEvent
     ) async throws(SkyrowError) -> LinkOutcome {
-        try await store.withTransaction { transaction throws(SkyrowError) in
-            try await store.reporting {
-                guard try await lock(user, session: tokenHash, begunBy: account, in: transaction) else {
-                    return .ended
-                }
-                let result = try await transaction.query(
-                    """
-                    SELECT identity.provider, identity.subject, identity.user_id FROM \(schema.internal)._identity AS identity
-                    WHERE identity.user_id = \(user)
-                        OR (identity.provider = \(identity.provider) AND identity.subject = \(identity.subject))
-                    """
-                )
-                var count = 0
-                for row in 0..<result.rowCount {
-                    let provider = try result.decode(row: row, column: 0, as: String.self)
-                    let isSame =
-                        try provider == identity.provider
-                        && result.decode(row: row, column: 1, as: String.self).isSameText(as: identity.subject)
-                    guard try result.decode(row: row, column: 2, as: UserID.self) == user else { return .taken }
-                    if isSame {
-                        try await keep(identity, in: transaction)
-                        return .unchanged
-                    }
-                    if provider == identity.provider { return .providerTaken }
-                    count += 1
-                }
-                guard count < AccountIdentity.maximumCount else { return .tooMany }
-                let recorded = event.insertion(
-                    into: schema,
-                    from: "linked",
-                    user: "linked.user_id",
-                    data: "jsonb_build_object('provider', linked.provider)"
-                )
-                // Another account may be linked with the identity at the same time.
-                let linked = try await transaction.query(
-                    """
-                    WITH linked AS (
-                        INSERT INTO \(schema.internal)._identity (provider, subject, user_id, profile, token_sealed, token_at)
-                        VALUES (
-                            \(identity.provider), \(identity.subject), \(user),
-                            \(PostgresJSONB(utf8: identity.profile.utf8)), \(identity.sealedTokens as [UInt8]?),
-                            \(tokenTime(of: identity))
-                        )
-                        ON CONFLICT DO NOTHING RETURNING provider, user_id
-                    ), recorded AS (\(recorded))
-                    SELECT FROM linked
-                    """
-                )
-                return linked.isEmpty ? .taken : .linked
+        try await store.inTransaction { transaction in
+            guard try await lock(user, session: tokenHash, begunBy: account, in: transaction) else {
+                return .ended
             }
+            let columns = Columns(
+                { (provider: String, subject: String, user: UserID) in (provider, subject, user) },
+                "identity.provider",
+                "identity.subject",
+                "identity.user_id"
+            )
+            let known = try await transaction.query(
+                """
+                SELECT \(columns.list) FROM \(schema.internal)._identity AS identity
+                WHERE identity.user_id = \(user)
+                    OR (identity.provider = \(identity.provider) AND identity.subject = \(identity.subject))
+                """
+            ).rows(columns)
+            for (provider, subject, owner) in known {
+                guard owner == user else { return .taken }
+                guard provider == identity.provider else { continue }
+                guard subject.isSameText(as: identity.subject) else { return .providerTaken }
+                try await keep(identity, in: transaction)
+                return .unchanged
+            }
+            guard known.count < AccountIdentity.maximumCount else { return .tooMany }
+            // Another account may be linked with the identity at the same time.
+            let row = identity.row(of: "\(user)")
+            let linked = try await transaction.execute(
+                store.recording(
+                    event,
+                    of: """
+                        INSERT INTO \(schema.internal)._identity (\(row.names)) VALUES (\(row.values))
+                        ON CONFLICT DO NOTHING RETURNING provider, user_id
+                        """,
+                    user: "changed.user_id",
+                    data: "jsonb_build_object('provider', changed.provider)"
+                )
+            )
+            return linked > 0 ? .linked : .taken
         }
     }
 
@@ -233,43 +196,50 @@ package struct IdentityTable: Sendable {
         countsPasswords: Bool = true,
         recording event: AuditEvent
     ) async throws(SkyrowError) -> UnlinkOutcome {
-        try await store.withTransaction { transaction throws(SkyrowError) in
-            try await store.reporting {
-                guard try await lock(user, session: tokenHash, in: transaction) else { return .ended }
-                let keys = try store.loginKeys.map { key -> SQL in "profile.\(try SQLIdentifier(key.rawValue))" }
-                let named: SQL = keys.isEmpty ? "false" : "num_nonnulls(\(keys.joined(separator: ", "))) > 0"
-                let recorded = event.insertion(
-                    into: schema,
-                    from: "unlinked",
-                    user: "unlinked.user_id",
-                    data: "jsonb_build_object('provider', unlinked.provider)"
+        try await store.inTransaction { transaction in
+            guard try await lock(user, session: tokenHash, in: transaction) else { return .ended }
+            let keys = try store.loginColumns
+            let named: SQL = keys.isEmpty ? "false" : "num_nonnulls(\(keys.joined(separator: ", "))) > 0"
+            let columns = Columns(
+                { (gone: Int, left: Int) -> UnlinkOutcome in gone > 0 ? .unlinked : left > 0 ? .last : .missing },
+                "(SELECT count(*) FROM unlinked)",
+                """
+                (
+                    SELECT count(*) FROM \(schema.internal)._identity AS identity
+                    WHERE identity.user_id = \(user) AND identity.provider = \(provider)
                 )
-                // It begins after the lock was acquired, so it sees the results of other changes.
-                let result = try await transaction.query(
-                    """
-                    WITH unlinked AS (
-                        DELETE FROM \(schema.internal)._identity AS identity
-                        WHERE identity.user_id = \(user) AND identity.provider = \(provider) AND (
-                            EXISTS (
-                                SELECT FROM \(schema.internal)._identity AS other
-                                WHERE other.user_id = \(user) AND other.provider <> \(provider)
-                            ) OR EXISTS (
-                                SELECT FROM \(schema.internal)._user AS account JOIN \(schema)."user" AS profile ON profile._id = account.id
-                                WHERE account.id = \(user) AND \(countsPasswords) AND account.password_hash IS NOT NULL AND \(named)
-                            )
+                """
+            )
+            // It begins after the lock was acquired, so it sees the results of other changes.
+            return try await transaction.query(
+                """
+                WITH unlinked AS (
+                    DELETE FROM \(schema.internal)._identity AS identity
+                    WHERE identity.user_id = \(user) AND identity.provider = \(provider) AND (
+                        EXISTS (
+                            SELECT FROM \(schema.internal)._identity AS other
+                            WHERE other.user_id = \(user) AND other.provider <> \(provider)
+                        ) OR EXISTS (
+                            SELECT FROM \(store.users.profiles) WHERE account.id = \(user) AND \(countsPasswords) AND account.password_hash IS NOT NULL AND \(named)
                         )
-                        RETURNING identity.user_id, identity.provider
-                    ), recorded AS (\(recorded))
-                    SELECT (SELECT count(*) FROM unlinked), (
-                        SELECT count(*) FROM \(schema.internal)._identity AS identity
-                        WHERE identity.user_id = \(user) AND identity.provider = \(provider)
                     )
-                    """
-                )
-                if try result.decode(row: 0, column: 0, as: Int64.self) > 0 { return .unlinked }
-                return try result.decode(row: 0, column: 1, as: Int64.self) > 0 ? .last : .missing
-            }
+                    RETURNING identity.user_id, identity.provider
+                )\(recording(unlinking: event))
+                SELECT \(columns.list)
+                """
+            ).rows(columns).first ?? .missing
         }
+    }
+
+    /// A further part that records the identities that were `unlinked`.
+    func recording(unlinking event: AuditEvent, as name: SQL = "recorded") -> SQL {
+        store.recording(
+            event,
+            from: "unlinked",
+            user: "unlinked.user_id",
+            data: "jsonb_build_object('provider', unlinked.provider)",
+            as: name
+        )
     }
 
     /// Locks an account; returns false if it does not exist or is disabled, or if the session has ended.
@@ -279,39 +249,24 @@ package struct IdentityTable: Sendable {
         begunBy flow: FlowAccount? = nil,
         in transaction: StoreTransaction
     ) async throws -> Bool {
-        let isSame: SQL = flow.map { " AND session.id = \($0.sessionID)::uuid" } ?? ""
-        var holds: SQL =
-            tokenHash.map { hash in
-                """
-                 AND EXISTS (
-                    SELECT FROM \(schema.internal)._session AS session
-                    WHERE session.user_id = account.id AND session.epoch = account.epoch
-                        AND \(SessionTable.has(hash))\(isSame)
-                )
-                """
-            } ?? ""
-        if let flow { holds += " AND account.epoch = \(flow.epoch)" }
+        let isSame: SQL = flow.map { " AND account.epoch = \($0.epoch)" } ?? ""
         return try await !transaction.query(
             """
             SELECT FROM \(schema.internal)._user AS account
-            WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled))\(holds) FOR UPDATE
+            WHERE account.id = \(user) AND NOT (\(UserTable.isDisabled))
+                AND \(store.sessions.goesOn(tokenHash, id: flow?.sessionID))\(isSame)
+            FOR UPDATE
             """
         ).isEmpty
     }
 
     /// Returns the part of a statement that inserts an identity of its `account`.
     func insertion(of identity: ProvenIdentity) -> SQL {
-        """
-        INSERT INTO \(schema.internal)._identity (provider, subject, user_id, profile, last_used_at, token_sealed, token_at)
-        SELECT \(identity.provider), \(identity.subject), account.id,
-            \(PostgresJSONB(utf8: identity.profile.utf8)), now(), \(identity.sealedTokens as [UInt8]?)::bytea,
-            \(tokenTime(of: identity))::timestamptz
-        FROM account
-        """
-    }
-
-    private func tokenTime(of identity: ProvenIdentity) -> SQL {
-        identity.sealedTokens == nil ? "NULL" : "now()"
+        let row = identity.row(of: "account.id")
+        return """
+            INSERT INTO \(schema.internal)._identity (\(row.names), last_used_at)
+            SELECT \(row.values), now() FROM account
+            """
     }
 
     /// The assignments that store the tokens that came with an identity, if any, in place of the previous ones.
@@ -321,24 +276,20 @@ package struct IdentityTable: Sendable {
 
     /// Stores the tokens that came with an identity of an account.
     package func keep(_ identity: ProvenIdentity, of user: UserID) async throws(SkyrowError) {
-        guard let sealed = identity.sealedTokens else { return }
-        try await store.write(
-            """
-            UPDATE \(schema.internal)._identity AS identity SET token_sealed = \(sealed), token_at = now()
-            WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject)
-                AND identity.user_id = \(user)
-            """
-        )
+        if let keeping = keeping(identity) { try await store.write("\(keeping) AND identity.user_id = \(user)") }
     }
 
     private func keep(_ identity: ProvenIdentity, in transaction: StoreTransaction) async throws {
-        guard let sealed = identity.sealedTokens else { return }
-        _ = try await transaction.query(
+        if let keeping = keeping(identity) { try await transaction.execute(keeping) }
+    }
+
+    private func keeping(_ identity: ProvenIdentity) -> SQL? {
+        identity.sealedTokens.map { sealed in
             """
             UPDATE \(schema.internal)._identity AS identity SET token_sealed = \(sealed), token_at = now()
             WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject)
             """
-        )
+        }
     }
 
     /// Returns the part of a login statement that records the use of an identity and the provider's present data. It returns no
@@ -346,7 +297,7 @@ package struct IdentityTable: Sendable {
     func use(of identity: ProvenIdentity, where condition: SQL, from source: SQL) -> SQL {
         """
         UPDATE \(schema.internal)._identity AS identity
-        SET last_used_at = now(), profile = \(PostgresJSONB(utf8: identity.profile.utf8))\(kept(identity))
+        SET last_used_at = now(), profile = \(identity.profile)\(kept(identity))
         FROM \(source)
         WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject) AND \(condition)
         RETURNING identity.user_id
@@ -354,8 +305,15 @@ package struct IdentityTable: Sendable {
     }
 }
 
-extension RecordStore {
-    package var identities: IdentityTable { IdentityTable(store: self) }
+extension ProvenIdentity {
+    /// The row of the identity of a user.
+    fileprivate func row(of user: SQL) -> NewRow {
+        [
+            "provider": "\(provider)", "subject": "\(subject)", "user_id": user, "profile": "\(profile)",
+            "token_sealed": "\(sealedTokens as [UInt8]?)::bytea",
+            "token_at": sealedTokens == nil ? "NULL::timestamptz" : "now()",
+        ]
+    }
 }
 
 extension PostgresError {

@@ -2,21 +2,18 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 /// The unused tokens of `live:ticket`.
-package struct LiveTicketTable: Sendable {
+package struct LiveTicketTable: StoreTable, Sendable {
     /// The most tokens of a session; a further one removes the oldest.
     package static let maximumOfSession: Int64 = 100
 
     let store: RecordStore
 
-    private var schema: SQLIdentifier { store.schema }
-
     /// Stores the hash of a token for a session, and returns when the token expires; nil if the session has ended.
     ///
     /// - Parameter session: the hash of the session's access token.
     package func insert(_ hash: [UInt8], session: [UInt8]) async throws(SkyrowError) -> Timestamp? {
-        try await store.reporting {
-            let result = try await store.client.write(
-                """
+        try await store.value(
+            writing: """
                 WITH begun AS (
                     INSERT INTO \(schema.internal)._live_ticket (token_hash, session_id, expires_at)
                     SELECT \(hash), session.id, now() + \(LiveTicket.lifetime) * interval '1 second'
@@ -32,10 +29,7 @@ package struct LiveTicketTable: Sendable {
                 )
                 SELECT begun.expires_at FROM begun
                 """
-            )
-            guard !result.isEmpty else { return nil }
-            return try Timestamp(result, row: 0, column: 0)
-        }
+        )
     }
 
     /// A session on whose behalf a stream is opened.
@@ -44,44 +38,28 @@ package struct LiveTicketTable: Sendable {
         /// The hash of the session's access token.
         package let tokenHash: [UInt8]
 
-        fileprivate init?(_ result: PostgresResult) throws {
-            guard !result.isEmpty else { return nil }
-            id = try result.decode(row: 0, column: 0)
-            tokenHash = try result.decode(row: 0, column: 1)
-        }
+        fileprivate static let columns = Columns(Session.init(id:tokenHash:), "session.id::text", "session.token_hash")
     }
 
     /// Uses a token and returns its session; nil if the token is not valid.
     package func use(_ hash: [UInt8]) async throws(SkyrowError) -> Session? {
-        try await store.reporting {
-            try Session(
-                await store.client.write(
-                    """
-                    WITH used AS (
-                        DELETE FROM \(schema.internal)._live_ticket AS ticket WHERE ticket.token_hash = \(hash)
-                        RETURNING ticket.session_id, ticket.expires_at
-                    )
-                    SELECT session.id::text, session.token_hash
-                    FROM used JOIN \(schema.internal)._session AS session ON session.id = used.session_id
-                    WHERE used.expires_at > now()
-                    """
-                )
+        try await store.write(Session.columns) {
+            """
+            WITH used AS (
+                DELETE FROM \(schema.internal)._live_ticket AS ticket WHERE ticket.token_hash = \(hash)
+                RETURNING ticket.session_id, ticket.expires_at
             )
-        }
+            SELECT \($0) FROM used JOIN \(schema.internal)._session AS session ON session.id = used.session_id
+            WHERE used.expires_at > now()
+            """
+        }.first
     }
 
     /// Returns the session of an open stream; nil if it has ended.
     package func session(id: String) async throws(SkyrowError) -> Session? {
-        try await store.reporting {
-            try Session(
-                await store.client.read(
-                    """
-                    SELECT session.id::text, session.token_hash
-                    FROM \(schema.internal)._session AS session WHERE session.id = \(id)::uuid
-                    """
-                )
-            )
-        }
+        try await store.read(Session.columns) {
+            "SELECT \($0) FROM \(schema.internal)._session AS session WHERE session.id = \(id)::uuid"
+        }.first
     }
 
     /// Removes expired tokens.
@@ -96,8 +74,4 @@ package struct LiveTicketTable: Sendable {
             """
         )
     }
-}
-
-extension RecordStore {
-    package var liveTickets: LiveTicketTable { LiveTicketTable(store: self) }
 }

@@ -39,6 +39,11 @@ package enum LoginKeys {
     static func canonical(_ value: SQL, in schema: SQLIdentifier) -> SQL {
         "\(schema)._login_canonical(\(value))"
     }
+
+    /// The condition that a key has a value, in any case and form of it.
+    static func matches(_ column: SQL, _ value: String, in schema: SQLIdentifier) -> SQL {
+        "\(canonical(column, in: schema)) = \(canonical("\(value)", in: schema))"
+    }
 }
 
 extension LoginKeys {
@@ -53,13 +58,25 @@ extension LoginKeys {
             ORDER BY relname
             """
         )
-        let names = try (0..<result.rowCount).map { try result.decode(row: $0, column: 0, as: String.self) }
-        let keys = names.compactMap { try? FieldName($0) }
+        let keys = try result.decodeColumn(0, as: String.self).compactMap { try? FieldName($0) }
         return `default`.filter(keys.contains) + keys.filter { !`default`.contains($0) }
     }
 }
 
 extension RecordStore {
+    /// The columns of the login keys in a `profile`.
+    var loginColumns: [SQL] {
+        get throws(SkyrowError) {
+            try loginKeys.map { key throws(SkyrowError) -> SQL in
+                do throws(PostgresError) {
+                    return "profile.\(try SQLIdentifier(key.rawValue))"
+                } catch {
+                    throw report(error)
+                }
+            }
+        }
+    }
+
     /// Creates the columns, unique indexes and triggers that the login keys lack. If there are many accounts, they can be written
     /// meanwhile. Logins by a new key work when it returns.
     ///
@@ -130,21 +147,16 @@ extension RecordStore {
         of names: Set<SQLIdentifier>,
         _ query: (SQL) async throws -> PostgresResult
     ) async throws -> [String: Bool] {
+        let columns = Columns({ (name: String, isValid: Bool) in (name, isValid) }, "relname::text", "indisvalid")
         let result = try await query(
             """
-            SELECT relname::text, indisvalid FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
+            SELECT \(columns.list) FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
             WHERE relname = ANY (\(names.map { PostgresName($0.name) })) AND relnamespace = (
                 SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
             )
             """
         )
-        let pairs = try (0..<result.rowCount).map { row in
-            (
-                try result.decode(row: row, column: 0, as: String.self),
-                try result.decode(row: row, column: 1, as: Bool.self)
-            )
-        }
-        return Dictionary(uniqueKeysWithValues: pairs)
+        return Dictionary(uniqueKeysWithValues: try result.rows(columns))
     }
 
     /// Builds the missing indexes while accounts are written. Drops the remains of an interrupted build.

@@ -25,41 +25,36 @@ package enum MailOutcome: Hashable, Sendable {
 }
 
 /// The mails that wait to be sent, which the transactions that they are about insert.
-package struct MailTable: Sendable {
+package struct MailTable: StoreTable, Sendable {
     /// The most mails that may wait; above that the oldest are given up.
     package static let maximumQueue: Int64 = 100_000
 
     let store: RecordStore
 
-    private var schema: SQLIdentifier { store.schema }
-
     /// Takes mails that are due. If a process terminates without sending them, another one takes them after three minutes.
     package func lease(_ count: Int64) async throws(SkyrowError) -> [LeasedMail] {
-        try await store.reporting {
-            let result = try await store.client.write(
-                """
-                WITH due AS (
-                    SELECT mail.id FROM \(schema.internal)._mail AS mail
-                    WHERE mail.state = 'waiting' AND mail.next_at <= now()
-                    ORDER BY mail.next_at, mail.id LIMIT \(count) FOR UPDATE SKIP LOCKED
-                )
-                UPDATE \(schema.internal)._mail AS mail
-                SET attempts = mail.attempts + 1, next_at = now() + interval '3 minutes'
-                FROM due WHERE mail.id = due.id
-                RETURNING mail.id, mail.kind, mail.target, mail.language, mail.link_code, mail.digits, mail.attempts
-                """
+        let columns = Columns(
+            LeasedMail.init(id:kind:target:language:link:digits:attempts:),
+            "mail.id",
+            "mail.kind",
+            "mail.target",
+            "mail.language",
+            "mail.link_code",
+            "mail.digits",
+            "mail.attempts"
+        )
+        return try await store.write(columns) {
+            """
+            WITH due AS (
+                SELECT mail.id FROM \(schema.internal)._mail AS mail
+                WHERE mail.state = 'waiting' AND mail.next_at <= now()
+                ORDER BY mail.next_at, mail.id LIMIT \(count) FOR UPDATE SKIP LOCKED
             )
-            return try (0..<result.rowCount).map { row in
-                LeasedMail(
-                    id: try result.decode(row: row, column: 0),
-                    kind: try result.decode(row: row, column: 1),
-                    target: try result.decode(row: row, column: 2),
-                    language: try result.decode(row: row, column: 3),
-                    link: try result.decode(row: row, column: 4),
-                    digits: try result.decode(row: row, column: 5),
-                    attempts: try result.decode(row: row, column: 6)
-                )
-            }
+            UPDATE \(schema.internal)._mail AS mail
+            SET attempts = mail.attempts + 1, next_at = now() + interval '3 minutes'
+            FROM due WHERE mail.id = due.id
+            RETURNING \($0)
+            """
         }
     }
 
@@ -82,16 +77,13 @@ package struct MailTable: Sendable {
                     digits = CASE WHEN NOT (\(isOver(after: seconds))) THEN mail.digits END
                 """
             }
-        return try await store.reporting {
-            let result = try await store.client.write(
-                """
+        return try await store.value(
+            writing: """
                 UPDATE \(schema.internal)._mail AS mail SET \(changes)
                 WHERE mail.id = \(mail.id) AND mail.attempts = \(mail.attempts) AND mail.state = 'waiting'
                 RETURNING mail.state = 'dead'
                 """
-            )
-            return result.isEmpty ? false : try result.decode(row: 0, column: 0)
-        }
+        ) ?? false
     }
 
     /// The condition that a mail is of no use by then: a day after it was written, or when its link expires.
@@ -110,50 +102,41 @@ package struct MailTable: Sendable {
 
     /// Returns how many mails wait to be sent.
     package func waiting() async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            let result = try await store.client.read(
-                "SELECT count(*) FROM \(schema.internal)._mail AS mail WHERE mail.state = 'waiting'"
-            )
-            return Int(try result.decode(row: 0, column: 0, as: Int64.self))
-        }
+        try await store.value(
+            reading: "SELECT count(*) FROM \(schema.internal)._mail AS mail WHERE mail.state = 'waiting'"
+        ) ?? 0
     }
 
     /// Gives up mails whose link has expired or that have waited for a day, for example because mail is off, and the oldest ones
     /// above the limit of the queue. Removes mails that no limit counts any more; dead ones are kept for 30 days. Returns how
     /// many it gave up.
     package func purge(maximumQueue: Int64 = Self.maximumQueue) async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                DELETE FROM \(schema.internal)._mail AS mail
-                WHERE mail.state IN ('sent', 'dropped') AND mail.created_at < now() - interval '1 hour'
-                    OR mail.state = 'dead' AND mail.created_at < now() - interval '30 days'
-                """
-            )
-            // An hour later than the last possible attempt.
-            let old = try await store.client.write(
-                """
-                UPDATE \(schema.internal)._mail AS mail
-                SET state = 'dead', link_code = NULL, digits = NULL, failure = coalesce(failure, 'No process has sent it.')
-                WHERE mail.state = 'waiting' AND mail.created_at < now() - \(Self.lifetime) - interval '1 hour'
-                """
-            ).affectedRows
-            let surplus = try await store.client.write(
-                """
-                UPDATE \(schema.internal)._mail AS mail
-                SET state = 'dead', link_code = NULL, digits = NULL, failure = 'Too many mails wait.'
-                FROM (
-                    SELECT other.id FROM \(schema.internal)._mail AS other
-                    WHERE other.state = 'waiting' ORDER BY other.id DESC OFFSET \(maximumQueue)
-                ) AS surplus
-                WHERE mail.id = surplus.id
-                """
-            ).affectedRows
-            return old + surplus
-        }
+        try await store.write(
+            """
+            DELETE FROM \(schema.internal)._mail AS mail
+            WHERE mail.state IN ('sent', 'dropped') AND mail.created_at < now() - interval '1 hour'
+                OR mail.state = 'dead' AND mail.created_at < now() - interval '30 days'
+            """
+        )
+        // An hour later than the last possible attempt.
+        let old = try await store.write(
+            """
+            UPDATE \(schema.internal)._mail AS mail
+            SET state = 'dead', link_code = NULL, digits = NULL, failure = coalesce(failure, 'No process has sent it.')
+            WHERE mail.state = 'waiting' AND mail.created_at < now() - \(Self.lifetime) - interval '1 hour'
+            """
+        )
+        let surplus = try await store.write(
+            """
+            UPDATE \(schema.internal)._mail AS mail
+            SET state = 'dead', link_code = NULL, digits = NULL, failure = 'Too many mails wait.'
+            FROM (
+                SELECT other.id FROM \(schema.internal)._mail AS other
+                WHERE other.state = 'waiting' ORDER BY other.id DESC OFFSET \(maximumQueue)
+            ) AS surplus
+            WHERE mail.id = surplus.id
+            """
+        )
+        return old + surplus
     }
-}
-
-extension RecordStore {
-    package var mails: MailTable { MailTable(store: self) }
 }

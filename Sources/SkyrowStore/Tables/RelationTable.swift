@@ -5,10 +5,8 @@ package import SkyrowProtocol
 /// The relations of users: friends, followers, and blocked users.
 ///
 /// Each row is from one user to another and says whether the reverse row exists, which triggers maintain.
-package struct RelationTable: Sendable {
+package struct RelationTable: StoreTable, Sendable {
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// The result of adding a user.
     package enum Addition: Hashable, Sendable {
@@ -28,48 +26,45 @@ package struct RelationTable: Sendable {
         to targets: [UserID]
     ) async throws(SkyrowError) -> [UserID: Addition] {
         guard !targets.isEmpty else { return [:] }
-        return try await store.withTransaction { transaction throws(SkyrowError) in
-            try await store.reporting {
-                try await lock(user, targets, in: transaction)
-                let result = try await transaction.query(
-                    """
-                    SELECT named.id, account.id IS NOT NULL AND \(block(by: "named.id", of: "\(user)")),
-                        account.id IS NOT NULL, \(block(by: "\(user)", of: "named.id"))
-                    FROM (SELECT DISTINCT given.id FROM unnest(\(targets)) AS given (id)) AS named
-                    LEFT JOIN \(schema.internal)._user AS account ON account.id = named.id
-                    """
-                )
-                var additions: [UserID: Addition] = [:]
-                var open: [UserID] = []
-                for row in 0..<result.rowCount {
-                    let id = try result.decode(row: row, column: 0, as: UserID.self)
-                    let isKeptAway = try result.decode(row: row, column: 1, as: Bool.self)
-                    let isThere = try result.decode(row: row, column: 2, as: Bool.self)
-                    let keepsAway = try result.decode(row: row, column: 3, as: Bool.self)
-                    additions[id] = keepsAway ? .blocked : .missing
-                    if isThere, !isKeptAway, !keepsAway { open.append(id) }
-                }
-                guard !open.isEmpty else { return additions }
-                try await transaction.execute(
-                    """
-                    INSERT INTO \(schema.internal)._relation (user_id, name, other_id)
-                    SELECT \(user), \(relation.rawValue), named.id FROM unnest(\(open)) AS named (id) ORDER BY 3
-                    ON CONFLICT DO NOTHING
-                    """
-                )
-                let made = try await transaction.query(
-                    """
-                    SELECT made.other_id, made.mutual FROM \(schema.internal)._relation AS made
-                    WHERE made.user_id = \(user) AND made.name = \(relation.rawValue) AND made.other_id = ANY (\(open))
-                    """
-                )
-                for row in 0..<made.rowCount {
-                    let id = try made.decode(row: row, column: 0, as: UserID.self)
-                    additions[id] = .added(isMutual: try made.decode(row: row, column: 1))
-                }
-                return additions
-            }
+        let targeted = Columns(
+            { (id: UserID, isBlocked: Bool, isOpen: Bool) in (id, isBlocked, isOpen) },
+            "named.id",
+            "\(block(by: "\(user)", of: "named.id"))",
+            "account.id IS NOT NULL AND NOT \(block(by: "named.id", of: "\(user)"))"
+        )
+        return try await store.inTransaction { transaction in
+            try await lock(user, targets, in: transaction)
+            let found = try await transaction.query(
+                """
+                SELECT \(targeted.list) FROM (SELECT DISTINCT given.id FROM unnest(\(targets)) AS given (id)) AS named
+                LEFT JOIN \(schema.internal)._user AS account ON account.id = named.id
+                """
+            ).rows(targeted)
+            var additions = Dictionary(found.map { ($0.0, $0.1 ? Addition.blocked : .missing) }) { $1 }
+            let open = found.filter { $0.2 && !$0.1 }.map(\.0)
+            guard !open.isEmpty else { return additions }
+            try await transaction.execute(
+                """
+                INSERT INTO \(schema.internal)._relation (user_id, name, other_id)
+                SELECT \(user), \(relation.rawValue), named.id FROM unnest(\(open)) AS named (id) ORDER BY 3
+                ON CONFLICT DO NOTHING
+                """
+            )
+            let related = Self.related("made.other_id")
+            let made = try await transaction.query(
+                """
+                SELECT \(related.list) FROM \(schema.internal)._relation AS made
+                WHERE made.user_id = \(user) AND made.name = \(relation.rawValue) AND made.other_id = ANY (\(open))
+                """
+            ).rows(related)
+            for (id, isMutual) in made { additions[id] = .added(isMutual: isMutual) }
+            return additions
         }
+    }
+
+    /// The other user of a relation `made`, and whether it is mutual.
+    private static func related(_ other: SQL) -> Columns<(id: UserID, isMutual: Bool)> {
+        Columns({ (id: UserID, isMutual: Bool) in (id: id, isMutual: isMutual) }, "\(other)", "made.mutual")
     }
 
     /// A relation that one user has made with another.
@@ -81,73 +76,51 @@ package struct RelationTable: Sendable {
 
     /// Returns the friends and followers among pairs of users, in both directions.
     package func between(_ pairs: [(UserID, UserID)]) async throws(SkyrowError) -> [Edge] {
-        try await store.reporting {
-            let (firsts, seconds) = (pairs.map(\.0), pairs.map(\.1))
-            let result = try await store.client.read(
-                """
-                SELECT made.user_id, made.name, made.other_id
-                FROM unnest(\(firsts), \(seconds)) AS pair (first, second)
-                JOIN \(schema.internal)._relation AS made ON made.name IN ('friend', 'follow')
-                    AND (made.user_id, made.other_id) IN ((pair.first, pair.second), (pair.second, pair.first))
-                """
-            )
-            var edges: [Edge] = []
-            for row in 0..<result.rowCount {
-                guard let relation = UserRelation(rawValue: try result.decode(row: row, column: 1)) else { continue }
-                edges.append(
-                    Edge(
-                        user: try result.decode(row: row, column: 0),
-                        relation: relation,
-                        other: try result.decode(row: row, column: 2)
-                    )
-                )
-            }
-            return edges
+        let columns = Columns(Edge.init(user:relation:other:), "made.user_id", "made.name", "made.other_id")
+        return try await store.read(columns) {
+            """
+            SELECT \($0)
+            FROM unnest(\(pairs.map(\.0)), \(pairs.map(\.1))) AS pair (first, second)
+            JOIN \(schema.internal)._relation AS made ON made.name IN ('friend', 'follow')
+                AND (made.user_id, made.other_id) IN ((pair.first, pair.second), (pair.second, pair.first))
+            """
         }
     }
 
     /// Removes users, skipping any that were not added. Relations that they have made themselves stay.
-    package func remove(
-        _ relation: UserRelation,
-        from user: UserID,
-        to targets: [UserID]
-    ) async throws(SkyrowError) {
+    package func remove(_ relation: UserRelation, from user: UserID, to targets: [UserID]) async throws(SkyrowError) {
         guard !targets.isEmpty else { return }
-        try await store.withTransaction { transaction throws(SkyrowError) in
-            try await store.reporting {
-                try await lock(user, targets, in: transaction)
-                try await transaction.execute(
-                    """
-                    DELETE FROM \(schema.internal)._relation AS ended WHERE ended.user_id = \(user)
-                        AND ended.name = \(relation.rawValue) AND ended.other_id = ANY (\(targets))
-                    """
-                )
-            }
+        try await store.inTransaction { transaction in
+            try await lock(user, targets, in: transaction)
+            try await transaction.execute(
+                """
+                DELETE FROM \(schema.internal)._relation AS ended WHERE ended.user_id = \(user)
+                    AND ended.name = \(relation.rawValue) AND ended.other_id = ANY (\(targets))
+                """
+            )
         }
     }
 
     /// Blocks users, which ends all relations with them; returns those that exist.
     package func block(_ targets: [UserID], by user: UserID) async throws(SkyrowError) -> Set<UserID> {
         guard !targets.isEmpty else { return [] }
-        return try await store.withTransaction { transaction throws(SkyrowError) in
-            try await store.reporting {
-                try await lock(user, targets, in: transaction)
-                try await transaction.execute(
-                    """
-                    INSERT INTO \(schema.internal)._relation (user_id, name, other_id)
-                    SELECT \(user), 'block', account.id FROM \(schema.internal)._user AS account
-                    WHERE account.id = ANY (\(targets)) ORDER BY 3
-                    ON CONFLICT DO NOTHING
-                    """
-                )
-                let made = try await transaction.query(
-                    """
-                    SELECT made.other_id FROM \(schema.internal)._relation AS made
-                    WHERE made.user_id = \(user) AND made.name = 'block' AND made.other_id = ANY (\(targets))
-                    """
-                )
-                return Set(try made.decodeColumn(0, as: UserID.self))
-            }
+        return try await store.inTransaction { transaction in
+            try await lock(user, targets, in: transaction)
+            try await transaction.execute(
+                """
+                INSERT INTO \(schema.internal)._relation (user_id, name, other_id)
+                SELECT \(user), 'block', account.id FROM \(schema.internal)._user AS account
+                WHERE account.id = ANY (\(targets)) ORDER BY 3
+                ON CONFLICT DO NOTHING
+                """
+            )
+            let made = try await transaction.query(
+                """
+                SELECT made.other_id FROM \(schema.internal)._relation AS made
+                WHERE made.user_id = \(user) AND made.name = 'block' AND made.other_id = ANY (\(targets))
+                """
+            )
+            return Set(try made.decodeColumn(0, as: UserID.self))
         }
     }
 
@@ -172,24 +145,25 @@ package struct RelationTable: Sendable {
                     AND (\(access.of(rules).read.condition(on: "r")))
                 """
             // Of a million followers, no more are counted than the largest offset and one page.
-            let bound = Int64(RecordQuery.maximumOffset + PageRequest.maximumLimit)
-            let result = try await store.client.read(
+            let bound = RecordQuery.maximumOffset + PageRequest.maximumLimit
+            let columns = Columns(
+                { (number: Int, user: (id: UserID, isMutual: Bool)?) in (number, user) },
+                "counted.number",
+                Self.related("made.id").ifAny
+            )
+            let rows = try await store.client.read(
                 """
-                SELECT counted.number, part.id, part.mutual
+                SELECT \(columns.list)
                 FROM (SELECT count(*) AS number FROM (SELECT \(edges) LIMIT \(bound)) AS related) AS counted
                 LEFT JOIN (
                     SELECT edge.\(others) AS id, edge.mutual \(edges)
-                    ORDER BY edge.\(others) LIMIT \(Int64(query.part.limit)) OFFSET \(Int64(query.part.start))
-                ) AS part ON true
-                ORDER BY part.id
+                    ORDER BY edge.\(others) LIMIT \(query.part.limit) OFFSET \(query.part.start)
+                ) AS made ON true
+                ORDER BY made.id
                 """
-            )
-            let users = try (0..<result.rowCount).compactMap { row -> (id: UserID, isMutual: Bool)? in
-                // Without users on the page, the only row has the count.
-                guard let id = try result.decode(row: row, column: 1, as: UserID?.self) else { return nil }
-                return (id, try result.decode(row: row, column: 2))
-            }
-            return (users, Int(try result.decode(row: 0, column: 0, as: Int64.self)))
+            ).rows(columns)
+            // Without users on the page, the only row has the count.
+            return (rows.compactMap(\.1), rows.first?.0 ?? 0)
         }
     }
 
@@ -213,8 +187,4 @@ package struct RelationTable: Sendable {
             """
         )
     }
-}
-
-extension RecordStore {
-    package var relations: RelationTable { RelationTable(store: self) }
 }

@@ -16,8 +16,28 @@ extension RoleTable {
         """
         WITH RECURSIVE held (role) AS (
             SELECT given.role FROM (\(given)) AS given (role)
-            UNION SELECT up.role FROM held JOIN \(store.schema.internal)._role_role AS up ON up.member = held.role
+            UNION SELECT up.role FROM held JOIN \(schema.internal)._role_role AS up ON up.member = held.role
         ) SELECT held.role FROM held LIMIT \(Int64(RoleTable.maximumHeld + 1))
+        """
+    }
+
+    /// Selects the roles that were given to a user, as `role`.
+    func given(to user: SQL) -> SQL {
+        "SELECT given.role FROM \(schema.internal)._user_role AS given WHERE given.user_id = \(user)"
+    }
+
+    /// These roles and all that contain them, sorted.
+    func allHeld(from given: SQL) -> SQL {
+        "ARRAY(SELECT held.role FROM (\(held(from: given))) AS held ORDER BY held.role COLLATE \"C\")"
+    }
+
+    /// Whether one of these roles, or of those that contain them, is an administrator's.
+    func isAdministrators(_ given: SQL) -> SQL {
+        """
+        EXISTS (
+            SELECT FROM (\(held(from: given))) AS held
+            JOIN \(schema.internal)._role AS above ON above.name = held.role WHERE above.is_admin
+        )
         """
     }
 
@@ -31,25 +51,18 @@ extension RoleTable {
     ) async throws(SkyrowError) -> [RoleName: RoleStanding] {
         try await store.reporting {
             let lock: SQL = changing ? "FOR NO KEY UPDATE OF role" : "FOR SHARE OF role"
-            let result = try await transaction.query(
+            let columns = Columns(
+                RoleStanding.init(_:makesAdministrators:),
+                Role.columns,
+                "\(isAdministrators("SELECT role.name"))"
+            )
+            let standings = try await transaction.query(
                 """
-                SELECT \(columns), EXISTS (
-                    SELECT FROM (\(held(from: "SELECT role.name"))) AS held
-                    JOIN \(store.schema.internal)._role AS above ON above.name = held.role WHERE above.is_admin
-                )
-                FROM \(store.schema.internal)._role AS role WHERE role.name = ANY (\(names))
+                SELECT \(columns.list) FROM \(schema.internal)._role AS role WHERE role.name = ANY (\(names))
                 ORDER BY role.name COLLATE "C" \(lock)
                 """
-            )
-            var standings: [RoleName: RoleStanding] = [:]
-            for row in 0..<result.rowCount {
-                let role = try Role(result, row: row)
-                standings[role.name] = RoleStanding(
-                    role,
-                    makesAdministrators: try result.decode(row: row, column: Self.columnCount)
-                )
-            }
-            return standings
+            ).rows(columns)
+            return Dictionary(standings.map { ($0.role.name, $0) }) { $1 }
         }
     }
 
@@ -68,7 +81,7 @@ extension RoleTable {
         try await store.reporting {
             if request.forces {
                 try await transaction.execute(
-                    "DELETE FROM \(store.schema.internal)._tombstone WHERE type = '_role' AND id = \(request.name)"
+                    "DELETE FROM \(schema.internal)._tombstone WHERE type = '_role' AND id = \(request.name)"
                 )
             }
             var changes: [SQL] = []
@@ -78,24 +91,25 @@ extension RoleTable {
             // Returns the row even if nothing changes.
             if changes.isEmpty { changes.append("access = role.access") }
             let access: String? = (request.access ?? nil).map(\.storedJSON)
-            let result = try await transaction.query(
+            let roles = try await transaction.query(
                 """
                 WITH role AS (
-                    INSERT INTO \(store.schema.internal)._role AS role (name, access, by_default, is_admin, owner)
+                    INSERT INTO \(schema.internal)._role AS role (name, access, by_default, is_admin, owner)
                     SELECT \(request.name), \(access as String?)::text::jsonb, \(request.isDefault ?? false),
                         \(request.isAdministrators ?? false),
-                        (SELECT account.id FROM \(store.schema.internal)._user AS account WHERE account.id = \(owner as UserID?))
+                        (SELECT account.id FROM \(schema.internal)._user AS account WHERE account.id = \(owner as UserID?))
                     ON CONFLICT (name) DO UPDATE SET \(changes.joined(separator: ", "))
                     RETURNING role.*
-                )\(event.part(
-                    into: store.schema,
+                )\(store.recording(
+                    event,
                     from: "role",
                     data: "jsonb_build_object('role', role.name, 'by_default', role.by_default, 'is_admin', role.is_admin)"
                 ))
-                SELECT \(columns) FROM role
+                SELECT \(Role.columns.list) FROM role
                 """
-            )
-            return try Role(result, row: 0)
+            ).rows(Role.columns)
+            guard let role = roles.first else { throw SkyrowError.unexpected }
+            return role
         }
     }
 
@@ -106,17 +120,13 @@ extension RoleTable {
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Bool {
         try await store.reporting {
-            let result = try await transaction.query(
-                """
-                WITH gone AS (DELETE FROM \(store.schema.internal)._role WHERE name = \(name) RETURNING name)\(event.part(
-                    into: store.schema,
-                    from: "gone",
-                    data: "jsonb_build_object('role', gone.name)"
-                ))
-                SELECT FROM gone
-                """
-            )
-            return result.rowCount > 0
+            try await transaction.execute(
+                store.recording(
+                    event,
+                    of: "DELETE FROM \(schema.internal)._role WHERE name = \(name) RETURNING name",
+                    data: "jsonb_build_object('role', changed.name)"
+                )
+            ) > 0
         }
     }
 
@@ -130,50 +140,42 @@ extension RoleTable {
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Int {
         try await store.reporting {
-            let schema = store.schema
-            let missing = try await transaction.query(
+            let missing: Int? = try await transaction.query(
                 """
                 SELECT named.place FROM unnest(\(request.users)) WITH ORDINALITY AS named (id, place)
                 WHERE NOT EXISTS (SELECT FROM \(schema.internal)._user AS account WHERE account.id = named.id)
                 ORDER BY named.place LIMIT 1
                 """
-            )
-            guard missing.isEmpty else {
-                let place = Int(try missing.decode(row: 0, column: 0, as: Int64.self)) - 1
-                throw SkyrowError.userNotFound.at(place).at("users")
-            }
-            let users = try await transaction.query(
-                """
-                WITH given AS (
+            ).first()
+            if let missing { throw SkyrowError.userNotFound.at(missing - 1).at("users") }
+            let users = try await transaction.execute(
+                recordingUsers(
+                    event,
+                    """
                     INSERT INTO \(schema.internal)._user_role (user_id, role)
                     SELECT DISTINCT named.id, \(request.role) FROM unnest(\(request.users)) AS named (id) ORDER BY 1
                     ON CONFLICT DO NOTHING RETURNING user_id, role
-                )\(memberEvent(event, of: "given"))
-                SELECT FROM given
-                """
-            ).rowCount
+                    """
+                )
+            )
             guard !request.roles.isEmpty else { return users }
-            let roles = try await transaction.query(
-                """
-                WITH given AS (
+            let roles = try await transaction.execute(
+                recordingRoles(
+                    event,
+                    """
                     INSERT INTO \(schema.internal)._role_role (role, member)
                     SELECT DISTINCT \(request.role), named.role FROM unnest(\(request.roles)) AS named (role) ORDER BY 2
                     ON CONFLICT DO NOTHING RETURNING role, member
-                )\(roleEvent(event, of: "given"))
-                SELECT FROM given
-                """
-            ).rowCount
+                    """
+                )
+            )
             return users + roles
         }
     }
 
-    /// Returns a further part of a statement, which stores an event for each row of a part with roles and their members.
-    private func roleEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
-        event.part(
-            into: store.schema,
-            from: "\(source)",
-            data: "jsonb_build_object('role', \(source).role, 'member', \(source).member)"
-        )
+    /// Returns a statement that changes the roles in roles, and stores an event for each.
+    private func recordingRoles(_ event: AuditEvent?, _ change: SQL) -> SQL {
+        store.recording(event, of: change, data: "jsonb_build_object('role', changed.role, 'member', changed.member)")
     }
 
     /// Removes users and roles from a role; returns how many were in it.
@@ -183,26 +185,17 @@ extension RoleTable {
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Int {
         try await store.reporting {
-            let schema = store.schema
-            let users = try await transaction.query(
-                """
-                WITH gone AS (
-                    DELETE FROM \(schema.internal)._user_role WHERE role = \(request.role) AND user_id = ANY (\(request.users))
-                    RETURNING user_id, role
-                )\(memberEvent(event, of: "gone"))
-                SELECT FROM gone
-                """
-            ).rowCount
-            let roles = try await transaction.query(
-                """
-                WITH gone AS (
-                    DELETE FROM \(schema.internal)._role_role WHERE role = \(request.role) AND member = ANY (\(request.roles))
-                    RETURNING role, member
-                )\(roleEvent(event, of: "gone"))
-                SELECT FROM gone
-                """
-            ).rowCount
-            return users + roles
+            try await transaction.execute(removing([request.role], from: request.users, recording: event))
+                + transaction.execute(
+                    recordingRoles(
+                        event,
+                        """
+                        DELETE FROM \(schema.internal)._role_role
+                        WHERE role = \(request.role) AND member = ANY (\(request.roles))
+                        RETURNING role, member
+                        """
+                    )
+                )
         }
     }
 
@@ -216,7 +209,6 @@ extension RoleTable {
         in transaction: StoreTransaction
     ) async throws(SkyrowError) -> MemberPage<RoleMember> {
         try await store.reporting {
-            let schema = store.schema
             let laterRoles: SQL
             let laterUsers: SQL
             switch after {
@@ -224,21 +216,22 @@ extension RoleTable {
             case .role(let name): (laterRoles, laterUsers) = ("part.member COLLATE \"C\" > \(name)", "true")
             case .user(let id): (laterRoles, laterUsers) = ("false", "part.user_id > \(id)")
             }
-            let result = try await transaction.query(
+            let columns = Columns(
+                { (isRole: Bool, name: String) -> RoleMember in isRole ? .role(RoleName(name)) : .user(UserID(name)) },
+                "member.kind = 0",
+                "member.name"
+            )
+            let members = try await transaction.query(
                 """
-                SELECT member.kind, member.name FROM (
+                SELECT \(columns.list) FROM (
                     (SELECT 0 AS kind, part.member COLLATE "C" AS name FROM \(schema.internal)._role_role AS part
-                    WHERE part.role = \(role) AND \(laterRoles) ORDER BY 2 LIMIT \(Int64(limit + 1)))
+                    WHERE part.role = \(role) AND \(laterRoles) ORDER BY 2 LIMIT \(limit + 1))
                     UNION ALL
                     (SELECT 1, part.user_id FROM \(schema.internal)._user_role AS part
-                    WHERE part.role = \(role) AND \(laterUsers) ORDER BY part.user_id LIMIT \(Int64(limit + 1)))
-                ) AS member ORDER BY member.kind, member.name LIMIT \(Int64(limit + 1))
+                    WHERE part.role = \(role) AND \(laterUsers) ORDER BY part.user_id LIMIT \(limit + 1))
+                ) AS member ORDER BY member.kind, member.name LIMIT \(limit + 1)
                 """
-            )
-            let members = try (0..<result.rowCount).map { row -> RoleMember in
-                try result.decode(row: row, column: 0, as: Int32.self) == 0
-                    ? .role(try result.decode(row: row, column: 1)) : .user(try result.decode(row: row, column: 1))
-            }
+            ).rows(columns)
             return MemberPage(members, limit: limit, position: \.position)
         }
     }
@@ -246,57 +239,45 @@ extension RoleTable {
     /// Returns roles in the order of their names.
     ///
     /// - Parameter reader: the audience that must be able to read a role; nil for all roles.
-    package func list(
-        readableBy reader: Audience?,
-        _ page: PageRequest
-    ) async throws(SkyrowError) -> MemberPage<Role> {
-        try await store.reporting {
-            var conditions: [SQL] = []
-            if let after = page.after { conditions.append("role.name COLLATE \"C\" > \(after)") }
-            if let reader {
-                // Every level includes reading.
-                conditions.append(
-                    """
-                    role.access IS NOT NULL AND (role.owner = \(reader.user as UserID?)
-                        OR role.access ?| (SELECT \(reader.text)::text::text[]))
-                    """
-                )
-            }
-            let condition: SQL = conditions.isEmpty ? "true" : conditions.joined(separator: " AND ")
-            let result = try await store.client.read(
+    package func list(readableBy reader: Audience?, _ page: PageRequest) async throws(SkyrowError) -> MemberPage<Role> {
+        var conditions: [SQL] = ["true"]
+        if let after = page.after { conditions.append("role.name COLLATE \"C\" > \(after)") }
+        if let reader {
+            // Every level includes reading.
+            conditions.append(
                 """
-                SELECT \(columns) FROM \(store.schema.internal)._role AS role WHERE \(condition)
-                ORDER BY role.name COLLATE "C" LIMIT \(Int64(page.limit + 1))
+                role.access IS NOT NULL AND (role.owner = \(reader.user as UserID?)
+                    OR role.access ?| (SELECT \(reader.text)::text::text[]))
                 """
             )
-            let roles = try (0..<result.rowCount).map { try Role(result, row: $0) }
-            return MemberPage(roles, limit: page.limit, position: \.name.rawValue)
         }
-    }
-
-    private static let columnCount = 8
-
-    private var columns: SQL {
-        """
-        role.name, role.access::text, role.owner, role.by_default, role.is_admin, role.created_at, role.updated_at, role._revision
-        """
+        let roles = try await store.read(Role.columns) {
+            """
+            SELECT \($0) FROM \(schema.internal)._role AS role WHERE \(conditions.joined(separator: " AND "))
+            ORDER BY role.name COLLATE "C" LIMIT \(page.limit + 1)
+            """
+        }
+        return MemberPage(roles, limit: page.limit, position: \.name.rawValue)
     }
 }
 
 extension Role {
-    fileprivate init(_ result: PostgresResult, row: Int) throws(PostgresError) {
-        let access = try result.decode(row: row, column: 1, as: String?.self)
-        self.init(
-            name: try result.decode(row: row, column: 0),
-            access: access.map { text in text.withBytes { AccessList(storedJSON: UnsafeRawBufferPointer($0)) } },
-            owner: try result.decode(row: row, column: 2),
-            isDefault: try result.decode(row: row, column: 3),
-            isAdministrators: try result.decode(row: row, column: 4),
-            createdAt: try Timestamp(result, row: row, column: 5),
-            updatedAt: try Timestamp(result, row: row, column: 6),
-            revision: try result.decode(row: row, column: 7)
-        )
-    }
+    fileprivate static let columns = Columns(
+        Role.init(name:access:owner:isDefault:isAdministrators:createdAt:updatedAt:revision:),
+        "role.name",
+        Columns(
+            { (access: String?) in
+                access.map { text in text.withBytes { AccessList(storedJSON: UnsafeRawBufferPointer($0)) } }
+            },
+            "role.access::text"
+        ),
+        "role.owner",
+        "role.by_default",
+        "role.is_admin",
+        "role.created_at",
+        "role.updated_at",
+        "role._revision"
+    )
 }
 
 extension RoleMember {

@@ -2,10 +2,8 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 /// The roles that access lists name, and their users. A role is created when its name is first used.
-package struct RoleTable: Sendable {
+package struct RoleTable: StoreTable, Sendable {
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Gives each of the users all of the roles; unknown users are skipped.
     package func assign(
@@ -14,19 +12,22 @@ package struct RoleTable: Sendable {
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) {
         try await store.write(
-            """
-            WITH named AS (
-                INSERT INTO \(schema.internal)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1
-                ON CONFLICT DO NOTHING
-            ), given AS (
+            recordingUsers(
+                event,
+                """
                 INSERT INTO \(schema.internal)._user_role (user_id, role)
                 SELECT account.id, given.role
                 FROM \(schema.internal)._user AS account CROSS JOIN (SELECT DISTINCT unnest(\(roles)) AS role) AS given
                 WHERE account.id = ANY (\(users)) ORDER BY 1, 2
                 ON CONFLICT DO NOTHING RETURNING user_id, role
-            )\(memberEvent(event, of: "given"))
-            SELECT
-            """
+                """,
+                after: """
+                    named AS (
+                        INSERT INTO \(schema.internal)._role (name) SELECT DISTINCT unnest(\(roles)) ORDER BY 1
+                        ON CONFLICT DO NOTHING
+                    )
+                    """
+            )
         )
     }
 
@@ -36,50 +37,48 @@ package struct RoleTable: Sendable {
         from users: [UserID],
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) {
-        try await store.write(
+        try await store.write(removing(roles, from: users, recording: event))
+    }
+
+    func removing(_ roles: [RoleName], from users: [UserID], recording event: AuditEvent?) -> SQL {
+        recordingUsers(
+            event,
             """
-            WITH gone AS (
-                DELETE FROM \(schema.internal)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))
-                RETURNING user_id, role
-            )\(memberEvent(event, of: "gone"))
-            SELECT
+            DELETE FROM \(schema.internal)._user_role WHERE user_id = ANY (\(users)) AND role = ANY (\(roles))
+            RETURNING user_id, role
             """
         )
     }
 
-    /// Returns a further part of a statement, which stores an event for each row of a part with users and roles.
-    func memberEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
-        event.part(
-            into: store.schema,
-            from: "\(source)",
-            user: "\(source).user_id",
-            data: "jsonb_build_object('role', \(source).role)"
+    /// Returns a statement that changes the users in roles, and stores an event for each.
+    func recordingUsers(_ event: AuditEvent?, _ change: SQL, after former: SQL? = nil) -> SQL {
+        store.recording(
+            event,
+            of: change,
+            after: former,
+            user: "changed.user_id",
+            data: "jsonb_build_object('role', changed.role)"
         )
     }
 
     /// Returns the roles of each of the users, sorted; empty for an unknown user.
     package func roles(of users: [UserID]) async throws(SkyrowError) -> [UserID: [RoleName]] {
-        try await store.reporting {
-            let result = try await store.client.read(
-                """
-                SELECT user_id, role FROM \(schema.internal)._user_role
-                WHERE user_id = ANY (\(users)) ORDER BY user_id, role COLLATE "C"
-                """
-            )
-            var roles = Dictionary(users.map { ($0, [RoleName]()) }) { first, _ in first }
-            for row in 0..<result.rowCount {
-                let user = try result.decode(row: row, column: 0, as: UserID.self)
-                roles[user, default: []].append(try result.decode(row: row, column: 1))
-            }
-            return roles
+        let columns = Columns({ (user: UserID, role: RoleName) in (user, role) }, "user_id", "role")
+        let given = try await store.read(columns) {
+            """
+            SELECT \($0) FROM \(schema.internal)._user_role
+            WHERE user_id = ANY (\(users)) ORDER BY user_id, role COLLATE "C"
+            """
         }
+        var roles = Dictionary(users.map { ($0, [RoleName]()) }) { first, _ in first }
+        for (user, role) in given { roles[user, default: []].append(role) }
+        return roles
     }
 
     /// Returns the names of all roles, sorted.
     package func names() async throws(SkyrowError) -> [RoleName] {
-        try await store.reporting {
-            try await store.client.read("SELECT name FROM \(schema.internal)._role ORDER BY name COLLATE \"C\"")
-                .decodeColumn(0, as: RoleName.self)
+        try await store.read(Columns<RoleName>("name")) {
+            "SELECT \($0) FROM \(schema.internal)._role ORDER BY name COLLATE \"C\""
         }
     }
 
@@ -107,8 +106,8 @@ package struct RoleTable: Sendable {
             ), others AS (
                 UPDATE \(schema.internal)._role AS role SET \(flag) = false WHERE role.\(flag) AND role.name <> ALL (\(roles))
                 RETURNING role.name, role.\(flag) AS holds
-            )\(event.part(
-                into: schema,
+            )\(store.recording(
+                event,
                 from: "(SELECT * FROM chosen UNION ALL SELECT * FROM others) AS changed",
                 data: "jsonb_build_object('role', changed.name, \(flag.name)::text, changed.holds)"
             ))
@@ -116,8 +115,4 @@ package struct RoleTable: Sendable {
             """
         )
     }
-}
-
-extension RecordStore {
-    package var roles: RoleTable { RoleTable(store: self) }
 }

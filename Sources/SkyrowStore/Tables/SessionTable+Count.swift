@@ -7,11 +7,9 @@ extension SessionTable {
 
     /// Returns the number of sessions that have not expired; for a large table, the estimated number of its rows.
     package func count() async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            let schema = store.schema
-            let result = try await store.client.read(
-                """
-                SELECT CASE WHEN reltuples < \(Int64(Self.countedRows)) THEN (
+        try await store.value(
+            reading: """
+                SELECT CASE WHEN reltuples < \(Self.countedRows) THEN (
                     SELECT count(*) FROM \(schema.internal)._session AS session
                     WHERE session.expires_at IS NULL OR session.expires_at > now()
                 ) ELSE reltuples::bigint END
@@ -20,8 +18,6 @@ extension SessionTable {
                     SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name))
                 )
                 """
-            )
-            return result.isEmpty ? 0 : Int(try result.decode(row: 0, column: 0, as: Int64.self))
-        }
+        ) ?? 0
     }
 }

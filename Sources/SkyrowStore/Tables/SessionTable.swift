@@ -71,10 +71,8 @@ package struct StoredSession: Hashable, Sendable {
 ///
 /// Everything that ends a session notifies the session channel (``RecordStore/channel(of:)``) with the schema, a slash and
 /// `token:<hash in hexadecimal>`, `user:<id>` or `all`. Triggers in the database do so, which includes changes by psql.
-package struct SessionTable: Sendable {
+package struct SessionTable: StoreTable, Sendable {
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Finds a session with its user's roles and groups, in one statement; nil also if the user's tokens were revoked since and
     /// the account is not disabled.
@@ -82,55 +80,42 @@ package struct SessionTable: Sendable {
     /// Throws `108 InvalidArgument` if the user has more roles than allowed, for example after roles that contain others were
     /// added to further ones: any choice among them would be a guess.
     package func session(tokenHash: [UInt8]) async throws(SkyrowError) -> StoredSession? {
-        try await store.reporting {
-            let heldRoles = store.roles.held(
-                from: "SELECT given.role FROM \(schema.internal)._user_role AS given WHERE given.user_id = account.id"
-            )
-            let result = try await store.client.read(
-                """
-                SELECT account.id, session.expires_at,
-                    account.disabled, account.disabled_message, account.disabled_until,
-                    coalesce(given.roles, '{}'), coalesce(given.is_admin, false),
-                    session.epoch <> account.epoch, session.last_used_at,
-                    coalesce(session.rotated_at, session.created_at), session.token_hash <> \(tokenHash),
-                    session.rotated_at <= now() - \(SessionTable.previousTokenTime),
-                    ARRAY(
-                        SELECT carried.name FROM \(schema.internal)._user_group AS carried
-                        WHERE carried.user_id = account.id ORDER BY carried.name
-                    ), \(UserTable.isRegistered("account", in: schema)), \(SessionTable.isElevated),
-                    \(UserTable.isVerified("account", in: schema))
-                FROM \(schema.internal)._session AS session
-                JOIN \(schema.internal)._user AS account ON account.id = session.user_id
-                LEFT JOIN LATERAL (
-                    SELECT array_agg(role.name ORDER BY role.name COLLATE "C") AS roles,
-                        bool_or(role.is_admin) AS is_admin
-                    FROM (\(heldRoles)) AS held JOIN \(schema.internal)._role AS role ON role.name = held.role
-                ) AS given ON true
-                WHERE \(SessionTable.has(tokenHash))
-                    AND (session.epoch = account.epoch OR (\(UserTable.isDisabled)))
-                """
-            )
-            guard !result.isEmpty else { return nil }
-            let isPrevious = try result.decode(row: 0, column: 10, as: Bool.self)
-            let isOver = try result.decode(row: 0, column: 11, as: Bool?.self) ?? false
-            let roles = try result.decode(row: 0, column: 5, as: [RoleName].self)
-            guard roles.count <= RoleTable.maximumHeld else { throw SkyrowError.tooManyRoles }
-            return StoredSession(
-                userID: try result.decode(row: 0, column: 0),
-                roles: roles,
-                groups: try result.decode(row: 0, column: 12),
-                isAdministrator: try result.decode(row: 0, column: 6),
-                isRegistered: try result.decode(row: 0, column: 13),
-                isVerified: try result.decode(row: 0, column: 15),
-                expiresAt: try Timestamp(result, row: 0, column: 1),
-                lastUsedAt: try Timestamp(result, row: 0, column: 8),
-                suspension: try AccountSuspension(result, row: 0, column: 2),
-                isRevoked: try result.decode(row: 0, column: 7),
-                tokenGivenAt: try Timestamp(result, row: 0, column: 9),
-                token: !isPrevious ? .current : isOver ? .reused : .previous,
-                isElevated: try result.decode(row: 0, column: 14)
-            )
-        }
+        let columns = Columns(
+            // In the order of its members.
+            StoredSession.init,
+            "account.id",
+            "coalesce(given.roles, '{}')",
+            "\(store.groups.held(by: "account.id"))",
+            "coalesce(given.is_admin, false)",
+            "\(UserTable.isRegistered("account", in: schema))",
+            "\(UserTable.isVerified("account", in: schema))",
+            "session.expires_at",
+            "session.last_used_at",
+            AccountSuspension.columns,
+            "session.epoch <> account.epoch",
+            "coalesce(session.rotated_at, session.created_at)",
+            Columns(
+                { (isPrevious: Bool, isOver: Bool) in !isPrevious ? .current : isOver ? .reused : .previous },
+                "session.token_hash <> \(tokenHash)",
+                "coalesce(session.rotated_at <= now() - \(SessionTable.previousTokenTime), false)"
+            ),
+            "\(SessionTable.isElevated)"
+        )
+        let session = try await store.read(columns) {
+            """
+            SELECT \($0)
+            FROM \(schema.internal)._session AS session
+            JOIN \(schema.internal)._user AS account ON account.id = session.user_id
+            LEFT JOIN LATERAL (
+                SELECT array_agg(role.name ORDER BY role.name COLLATE "C") AS roles, bool_or(role.is_admin) AS is_admin
+                FROM (\(store.roles.held(from: store.roles.given(to: "account.id")))) AS held
+                JOIN \(schema.internal)._role AS role ON role.name = held.role
+            ) AS given ON true
+            WHERE \(SessionTable.has(tokenHash)) AND (session.epoch = account.epoch OR (\(UserTable.isDisabled)))
+            """
+        }.first
+        guard session?.roles.count ?? 0 <= RoleTable.maximumHeld else { throw .tooManyRoles }
+        return session
     }
 
     /// How long the previous token is accepted after a session has got another one: for requests in progress, and for those of
@@ -142,16 +127,49 @@ package struct SessionTable: Sendable {
         "(session.token_hash = \(tokenHash) OR session.previous_hash = \(tokenHash))"
     }
 
-    /// ` AND EXISTS (…)`: the condition that the `account` has the session to keep; empty without such a session.
-    func goesOn(_ kept: [UInt8]?) -> SQL {
-        kept.map { hash in
-            """
-             AND EXISTS (
-                SELECT FROM \(schema.internal)._session AS session
-                WHERE session.user_id = account.id AND session.epoch = account.epoch AND \(SessionTable.has(hash))
+    /// The condition that `session` is an open one of `account` and has, or had, a token with this hash.
+    static func isOpen(_ tokenHash: [UInt8]) -> SQL {
+        "session.user_id = account.id AND session.epoch = account.epoch AND \(has(tokenHash))"
+    }
+
+    /// The condition that `account` has this session; true without one.
+    ///
+    /// - Parameter id: of the session, if it must also be the same as before.
+    func goesOn(_ tokenHash: [UInt8]?, id: String? = nil) -> SQL {
+        guard let tokenHash else { return "true" }
+        let isSame: SQL = id.map { " AND session.id = \($0)::uuid" } ?? ""
+        return """
+            EXISTS (
+                SELECT FROM \(schema.internal)._session AS session WHERE \(SessionTable.isOpen(tokenHash))\(isSame)
             )
             """
-        } ?? ""
+    }
+
+    /// A further part that ends the sessions of the statement's `account`.
+    var ending: SQL {
+        """
+        , ended AS (
+            DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id
+        )
+        """
+    }
+
+    /// Further parts that end the sessions of the statement's `account`, whose epoch has been incremented, but for one. They
+    /// return whether those were open, as `ended`.
+    ///
+    /// - Parameter kept: the hash of the token of the session to keep; nil ends all.
+    func ending(keeping kept: [UInt8]?) -> SQL {
+        let isKept: SQL = kept.map { SessionTable.has($0) } ?? "false"
+        return """
+            , kept AS (
+                UPDATE \(schema.internal)._session AS session SET epoch = account.epoch FROM account
+                WHERE session.user_id = account.id AND session.epoch = account.epoch - 1 AND \(isKept)
+            ), ended AS (
+                DELETE FROM \(schema.internal)._session AS session USING account
+                WHERE session.user_id = account.id AND (\(isKept)) IS NOT TRUE
+                RETURNING session.epoch = account.epoch - 1 AS was_open
+            )
+            """
     }
 
     /// Ends a session; returns true if it existed.
@@ -159,32 +177,24 @@ package struct SessionTable: Sendable {
     /// - Parameter event: the event to record.
     @discardableResult
     package func delete(tokenHash: [UInt8], recording event: AuditEvent? = nil) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            let recorded = event.map {
-                $0.insertion(into: schema, from: "ended", user: "ended.user_id", session: "ended.id")
-            }
-            let result = try await store.client.write(
-                """
-                WITH ended AS (
+        try await store.write(
+            store.recording(
+                event,
+                of: """
                     DELETE FROM \(schema.internal)._session AS session WHERE \(SessionTable.has(tokenHash))
                     RETURNING session.id, session.user_id
-                )\(recorded.map { ", recorded AS (\($0))" as SQL } ?? "")
-                SELECT FROM ended
-                """
+                    """,
+                user: "changed.user_id",
+                session: "changed.id"
             )
-            return !result.isEmpty
-        }
+        ) > 0
     }
 
     /// Gives a session another token; the present one is accepted for a while. Returns false if the session has ended, or has got
     /// another token meanwhile.
     ///
     /// The account's row is locked, so that no revocation of its tokens is missed; there is never a second session.
-    package func rotate(
-        _ tokenHash: [UInt8],
-        of user: UserID,
-        to newHash: [UInt8]
-    ) async throws(SkyrowError) -> Bool {
+    package func rotate(_ tokenHash: [UInt8], of user: UserID, to newHash: [UInt8]) async throws(SkyrowError) -> Bool {
         try await store.write(
             """
             WITH account AS (
@@ -212,41 +222,40 @@ package struct SessionTable: Sendable {
         at now: Timestamp,
         limit: Int = AccountSession.maximumListed
     ) async throws(SkyrowError) -> [AccountSession] {
-        try await store.reporting {
-            let isCurrent: SQL = current.map { SessionTable.has($0) } ?? "false"
-            let result = try await store.client.read(
-                """
-                SELECT session.id::text, session.device_id, session.device_name, host(session.address),
-                    session.user_agent, session.created_at, session.last_used_at, session.expires_at,
-                    session.created_with, coalesce(\(isCurrent), false), session.level
-                FROM \(schema.internal)._session AS session JOIN \(schema.internal)._user AS account ON account.id = session.user_id
-                WHERE account.id = \(user) AND session.epoch = account.epoch
-                    AND (session.expires_at IS NULL OR session.expires_at > \(PostgresTimestamp(now)))
-                    AND (session.last_used_at < \(unusedSince.map(PostgresTimestamp.init) as PostgresTimestamp?)) IS NOT TRUE
-                ORDER BY session.last_used_at DESC, session.created_at DESC, session.id LIMIT \(Int64(limit))
-                """
-            )
-            var sessions: [AccountSession] = []
-            for row in 0..<result.rowCount {
-                sessions.append(
-                    AccountSession(
-                        id: try result.decode(row: row, column: 0),
-                        device: SessionDevice(
-                            id: try result.decode(row: row, column: 1),
-                            name: try result.decode(row: row, column: 2)
-                        ),
-                        address: try result.decode(row: row, column: 3),
-                        userAgent: try result.decode(row: row, column: 4),
-                        createdAt: try Timestamp(result, row: row, column: 5) ?? .negativeInfinity,
-                        lastUsedAt: try Timestamp(result, row: row, column: 6) ?? .negativeInfinity,
-                        expiresAt: try Timestamp(result, row: row, column: 7),
-                        createdWith: try result.decode(row: row, column: 8),
-                        level: Int(try result.decode(row: row, column: 10, as: Int16.self)),
-                        isCurrent: try result.decode(row: row, column: 9)
-                    )
-                )
-            }
-            return sessions
+        let isCurrent: SQL = current.map { SessionTable.has($0) } ?? "false"
+        let columns = Columns(
+            AccountSession.init(
+                id:
+                device:
+                address:
+                userAgent:
+                createdAt:
+                lastUsedAt:
+                expiresAt:
+                createdWith:
+                level:
+                isCurrent:
+            ),
+            "session.id::text",
+            SessionDevice.columns(of: "session"),
+            "host(session.address)",
+            "session.user_agent",
+            "session.created_at",
+            "session.last_used_at",
+            "session.expires_at",
+            "session.created_with",
+            "session.level",
+            "coalesce(\(isCurrent), false)"
+        )
+        return try await store.read(columns) {
+            """
+            SELECT \($0)
+            FROM \(schema.internal)._session AS session JOIN \(schema.internal)._user AS account ON account.id = session.user_id
+            WHERE account.id = \(user) AND session.epoch = account.epoch
+                AND (session.expires_at IS NULL OR session.expires_at > \(now))
+                AND (session.last_used_at < \(unusedSince as Timestamp?)) IS NOT TRUE
+            ORDER BY session.last_used_at DESC, session.created_at DESC, session.id LIMIT \(limit)
+            """
         }
     }
 
@@ -259,9 +268,8 @@ package struct SessionTable: Sendable {
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Int {
         guard !ids.isEmpty else { return 0 }
-        return try await store.reporting {
-            let result = try await store.client.write(
-                """
+        return try await store.value(
+            writing: """
                 WITH ended AS (
                     DELETE FROM \(schema.internal)._session AS session
                     WHERE session.user_id = \(user) AND session.id = ANY (\(ids)::uuid[])
@@ -269,21 +277,17 @@ package struct SessionTable: Sendable {
                 )\(recording(event, of: user, counting: "ended"))
                 SELECT count(*) FROM ended
                 """
-            )
-            return Int(try result.decode(row: 0, column: 0, as: Int64.self))
-        }
+        ) ?? 0
     }
 
     /// Returns the part that records how many rows another part of the statement has, unless it has no rows.
     private func recording(_ event: AuditEvent?, of user: UserID, counting part: SQL) -> SQL {
-        guard let event else { return "" }
-        let insertion = event.insertion(
-            into: schema,
+        store.recording(
+            event,
             from: "(SELECT count(*) AS number FROM \(part)) AS counted WHERE counted.number > 0",
             user: "\(user)::text",
             data: "jsonb_build_object('sessions', counted.number)"
         )
-        return ", recorded AS (\(insertion))"
     }
 
     /// Revokes the tokens of a user, except that of the session to keep; returns how many sessions have ended.
@@ -297,28 +301,16 @@ package struct SessionTable: Sendable {
         keeping kept: [UInt8]?,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Int? {
-        try await store.reporting {
-            let isKept: SQL = kept.map { SessionTable.has($0) } ?? "false"
-            let condition = goesOn(kept)
-            let result = try await store.client.write(
-                """
+        try await store.value(
+            writing: """
                 WITH account AS (
                     UPDATE \(schema.internal)._user AS account SET epoch = account.epoch + 1
-                    WHERE account.id = \(user)\(condition)
+                    WHERE account.id = \(user) AND \(goesOn(kept))
                     RETURNING account.id, account.epoch
-                ), kept AS (
-                    UPDATE \(schema.internal)._session AS session SET epoch = account.epoch FROM account
-                    WHERE session.user_id = account.id AND session.epoch = account.epoch - 1 AND \(isKept)
-                ), ended AS (
-                    DELETE FROM \(schema.internal)._session AS session USING account
-                    WHERE session.user_id = account.id AND (\(isKept)) IS NOT TRUE
-                    RETURNING session.epoch = account.epoch - 1 AS was_open
-                )\(recording(event, of: user, counting: "ended WHERE was_open"))
+                )\(ending(keeping: kept))\(recording(event, of: user, counting: "ended WHERE was_open"))
                 SELECT (SELECT count(*) FROM ended WHERE was_open) FROM account
                 """
-            )
-            return result.isEmpty ? nil : Int(try result.decode(row: 0, column: 0, as: Int64.self))
-        }
+        )
     }
 
     /// Ends every session of a user.
@@ -338,7 +330,7 @@ package struct SessionTable: Sendable {
                 WHERE session.token_hash = ANY (\(tokenHashes)) FOR NO KEY UPDATE SKIP LOCKED
             )
             UPDATE \(schema.internal)._session AS session
-            SET last_used_at = greatest(session.last_used_at, \(PostgresTimestamp(now)))
+            SET last_used_at = greatest(session.last_used_at, \(now))
             FROM used WHERE session.token_hash = used.token_hash
             """
         )
@@ -357,7 +349,7 @@ package struct SessionTable: Sendable {
                 FROM \(schema.internal)._session AS session
                 JOIN \(schema.internal)._user AS account ON account.id = session.user_id
                 WHERE session.expires_at < now()
-                    OR session.last_used_at < \(unusedSince.map(PostgresTimestamp.init) as PostgresTimestamp?)
+                    OR session.last_used_at < \(unusedSince as Timestamp?)
                     OR (session.epoch <> account.epoch AND NOT (\(UserTable.isDisabled)))
                 FOR UPDATE OF session SKIP LOCKED
             )
@@ -367,6 +359,8 @@ package struct SessionTable: Sendable {
     }
 }
 
-extension RecordStore {
-    package var sessions: SessionTable { SessionTable(store: self) }
+extension SessionDevice {
+    static func columns(of table: SQLIdentifier) -> Columns<SessionDevice> {
+        Columns(SessionDevice.init(id:name:), "\(table).device_id", "\(table).device_name")
+    }
 }

@@ -3,14 +3,12 @@ package import SkyrowModel
 import SkyrowPostgres
 
 /// The field rules of all types, as far as Skygear's `schema:field_access:get` and `schema:field_access:update` can express them.
-package struct SkygearFieldRuleTable: Sendable {
+package struct SkygearFieldRuleTable: StoreTable, Sendable {
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Returns the rules that Skygear's form can express, in its order.
     package func rules() async throws(SkyrowError) -> [SkygearFieldRule] {
-        try await store.reporting { try stored(in: try await store.client.read(question)).skygearRules }
+        stored(try await store.read(Self.columns) { _ in question }).skygearRules
     }
 
     /// Replaces the rules that Skygear's form can express, and returns the resulting ones, which are in effect in this process on
@@ -39,7 +37,7 @@ package struct SkygearFieldRuleTable: Sendable {
                 _ = try await transaction.query(
                     "SELECT FROM \(schema.internal)._version WHERE name = 'rules' FOR UPDATE"
                 )
-                let known = try stored(in: try await transaction.query(question))
+                let known = stored(try await transaction.query(question).rows(Self.columns))
                 let new = try known.replacingSkygearRules(rules)
                 let changed = Set(known.rules.keys).union(new.rules.keys).filter { known.rules[$0] != new.rules[$0] }
                 if !changed.isEmpty {
@@ -60,20 +58,23 @@ package struct SkygearFieldRuleTable: Sendable {
     }
 
     private var question: SQL {
-        """
-        SELECT type, field, jsonb_object_agg(action, to_jsonb(allow))::text AS uses FROM \(schema.internal)._field_rule GROUP BY type, field
-        """
+        "SELECT \(Self.columns.list) FROM \(schema.internal)._field_rule GROUP BY type, field"
     }
 
-    private func stored(in result: PostgresResult) throws -> StoredFieldRules {
+    private static let columns = Columns(
+        { (type: String, field: String, uses: String) in
+            try FieldRuleScope(storedType: type, field: field).map { scope in
+                (scope, try JSONDocument(Array(uses.utf8)).withRoot { FieldRuleGroups.Uses(stored: $0) })
+            }
+        },
+        "type",
+        "field",
+        "jsonb_object_agg(action, to_jsonb(allow))::text AS uses"
+    )
+
+    private func stored(_ rows: [(FieldRuleScope, FieldRuleGroups.Uses)?]) -> StoredFieldRules {
         var stored = StoredFieldRules()
-        for row in 0..<result.rowCount {
-            let type = try result.decode(row: row, column: 0, as: String.self)
-            let field = try result.decode(row: row, column: 1, as: String.self)
-            guard let scope = FieldRuleScope(storedType: type, field: field) else { continue }
-            let text = try result.decode(row: row, column: 2, as: String.self)
-            stored.rules[scope] = try JSONDocument(Array(text.utf8)).withRoot { FieldRuleGroups.Uses(stored: $0) }
-        }
+        for case (let scope, let uses)? in rows { stored.rules[scope] = uses }
         return stored
     }
 
@@ -120,7 +121,6 @@ package struct SkygearFieldRuleTable: Sendable {
             into: schema,
             from:
                 "(SELECT jsonb_object_agg(type || '.' || field, uses::jsonb) AS fields FROM (\(question)) AS item) AS one",
-            user: "NULL",
             data: "jsonb_build_object('fields', coalesce(one.fields, '{}'))"
         )
     }
@@ -137,9 +137,4 @@ extension FieldRuleScope {
             field != nil || storedField == ClassAccess.everyName, field?.isReserved != true
         else { return nil }
     }
-}
-
-extension RecordStore {
-    /// The field rules in the form of Skygear's calls.
-    package var skygearFieldRules: SkygearFieldRuleTable { SkygearFieldRuleTable(store: self) }
 }

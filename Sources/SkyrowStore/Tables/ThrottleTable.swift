@@ -4,10 +4,8 @@ internal import SkyrowPostgres
 /// Guesses of passwords. All processes of an application count them together, before the password is checked.
 ///
 /// The key of a row is an HMAC of what was sent, so rows name no account, and an unknown account has rows like any other.
-package struct ThrottleTable: Sendable {
+package struct ThrottleTable: StoreTable, Sendable {
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Upper bound on rows. Rows above it are removed, those first whose pause has been over for longest.
     package static let maximumRows = 100_000
@@ -17,42 +15,49 @@ package struct ThrottleTable: Sendable {
         let (counted, known) = GuessBucket.buckets(of: source, limits)
         guard !counted.isEmpty else { return .claimed(GuessClaim(buckets: [], pauses: [], allowed: [], known: [])) }
         return try await store.reporting {
-            let (inner, outer) = try await store.guessKeys()
-            let result = try await store.client.write(
+            let hashed = try await hashed(counted + known)
+            let columns = Columns(
+                { (wait: Double?, isKnown: Bool?, buckets: [[UInt8]], known: [[UInt8]]) -> GuessAdmission in
+                    if let wait { return .refused(wait: .milliseconds(Int64((wait * 1000).rounded(.up)))) }
+                    let places = counted.indices.filter { !counted[$0].unlessKnown || isKnown != true }
+                    return .claimed(
+                        GuessClaim(
+                            buckets: places.map { buckets[$0] },
+                            pauses: places.map { counted[$0].pauses },
+                            allowed: places.map { counted[$0].allowed },
+                            known: known
+                        )
+                    )
+                },
+                "claim.wait",
+                "claim.is_known",
+                "given.buckets",
+                "given.known"
+            )
+            let admissions = try await store.client.write(
                 """
-                SELECT claim.wait, claim.is_known, given.buckets, given.known
+                SELECT \(columns.list)
                 FROM (
                     SELECT array_agg(part.bucket ORDER BY part.place) FILTER (WHERE part.place <= \(Int64(counted.count))) AS buckets,
                         coalesce(
                             array_agg(part.bucket ORDER BY part.place) FILTER (WHERE part.place > \(Int64(counted.count))), '{}'
                         ) AS known
-                    FROM (\(hashed(counted + known, inner, outer))) AS part
+                    FROM (\(hashed)) AS part
                 ) AS given
                 CROSS JOIN LATERAL \(schema)._claim_guess(
                     given.buckets, \(counted.map(\.pauses)), \(counted.map(\.allowed)), \(counted.map(\.seconds)),
                     \(counted.map(\.unlessKnown)), given.known
                 ) AS claim
                 """
-            )
-            if let wait = try result.decode(row: 0, column: 0, as: Double?.self) {
-                return .refused(wait: .milliseconds(Int64((wait * 1000).rounded(.up))))
-            }
-            let isKnown = try result.decode(row: 0, column: 1, as: Bool.self)
-            let buckets = try result.decode(row: 0, column: 2, as: [[UInt8]].self)
-            let places = counted.indices.filter { !counted[$0].unlessKnown || !isKnown }
-            return .claimed(
-                GuessClaim(
-                    buckets: places.map { buckets[$0] },
-                    pauses: places.map { counted[$0].pauses },
-                    allowed: places.map { counted[$0].allowed },
-                    known: try result.decode(row: 0, column: 3, as: [[UInt8]].self)
-                )
-            )
+            ).rows(columns)
+            guard let admission = admissions.first else { throw SkyrowError.unexpected }
+            return admission
         }
     }
 
     /// Selects the keys of the buckets' rows, with the positions of the buckets.
-    private func hashed(_ buckets: [GuessBucket], _ inner: [UInt8], _ outer: [UInt8]) -> SQL {
+    private func hashed(_ buckets: [GuessBucket]) async throws -> SQL {
+        let (inner, outer) = try await store.guessKeys()
         let zero: SQL = "'\\x00'::bytea"
         return """
             SELECT part.place,
@@ -69,12 +74,12 @@ package struct ThrottleTable: Sendable {
     /// Returns whether the user of an account has logged in from this client within 30 days.
     package func isKnown(_ source: GuessSource) async throws(SkyrowError) -> Bool {
         try await store.reporting {
-            let (inner, outer) = try await store.guessKeys()
+            let hashed = try await hashed(GuessBucket.known(source))
             return try await store.client.read(
                 """
                 SELECT EXISTS (
                     SELECT FROM \(schema.internal)._known_client AS client
-                    JOIN (\(hashed(GuessBucket.known(source), inner, outer))) AS part ON part.bucket = client.bucket
+                    JOIN (\(hashed)) AS part ON part.bucket = client.bucket
                     WHERE client.seen_at > now() - interval '30 days'
                 )
                 """
@@ -85,13 +90,9 @@ package struct ThrottleTable: Sendable {
     /// Records that the user of an account has logged in from this client.
     package func remember(_ source: GuessSource, of user: UserID) async throws(SkyrowError) {
         try await store.reporting {
-            let (inner, outer) = try await store.guessKeys()
+            let hashed = try await hashed(GuessBucket.known(source))
             _ = try await store.client.write(
-                """
-                SELECT \(schema)._remember_client(
-                    ARRAY(SELECT part.bucket FROM (\(hashed(GuessBucket.known(source), inner, outer))) AS part), \(user)
-                )
-                """
+                "SELECT \(schema)._remember_client(ARRAY(SELECT part.bucket FROM (\(hashed)) AS part), \(user))"
             )
         }
     }
@@ -117,40 +118,31 @@ package struct ThrottleTable: Sendable {
 
     /// Removes expired rows, and rows above the bound; returns how many rows are left.
     package func sweep(keeping bound: Int = ThrottleTable.maximumRows) async throws(SkyrowError) -> Int {
-        try await store.reporting {
-            _ = try await store.client.write(
-                """
-                DELETE FROM \(schema.internal)._throttle WHERE bucket IN (
-                    SELECT throttle.bucket FROM \(schema.internal)._throttle AS throttle
-                    WHERE throttle.blocked_until < now() - interval '15 min' AND throttle.window_start < now() - interval '25 h'
-                    FOR UPDATE SKIP LOCKED
-                )
-                """
+        try await store.write(
+            """
+            DELETE FROM \(schema.internal)._throttle WHERE bucket IN (
+                SELECT throttle.bucket FROM \(schema.internal)._throttle AS throttle
+                WHERE throttle.blocked_until < now() - interval '15 min' AND throttle.window_start < now() - interval '25 h'
+                FOR UPDATE SKIP LOCKED
             )
-            _ = try await store.client.write(
-                "DELETE FROM \(schema.internal)._known_client WHERE seen_at < now() - interval '30 days'"
-            )
-            let result = try await store.client.read("SELECT count(*) FROM \(schema.internal)._throttle")
-            let count = Int(try result.decode(row: 0, column: 0, as: Int64.self))
-            guard count > bound else { return count }
-            let removed = try await store.client.write(
+            """
+        )
+        try await store.write("DELETE FROM \(schema.internal)._known_client WHERE seen_at < now() - interval '30 days'")
+        let count: Int = try await store.value(reading: "SELECT count(*) FROM \(schema.internal)._throttle") ?? 0
+        guard count > bound else { return count }
+        return try await count
+            - store.write(
                 """
                 DELETE FROM \(schema.internal)._throttle WHERE bucket IN (
                     SELECT held.bucket FROM \(schema.internal)._throttle AS held WHERE held.bucket IN (
                         SELECT throttle.bucket FROM \(schema.internal)._throttle AS throttle
-                        ORDER BY throttle.blocked_until DESC, throttle.bucket OFFSET \(Int64(bound))
+                        ORDER BY throttle.blocked_until DESC, throttle.bucket OFFSET \(bound)
                     )
                     FOR UPDATE SKIP LOCKED
                 )
                 """
-            ).affectedRows
-            return count - removed
-        }
+            )
     }
-}
-
-extension RecordStore {
-    package var throttle: ThrottleTable { ThrottleTable(store: self) }
 }
 
 /// The two blocks into which the key of an HMAC-SHA-256 is padded (RFC 2104), for PostgreSQL, which has the hash only.

@@ -2,10 +2,18 @@ package import SkyrowModel
 internal import SkyrowPostgres
 
 /// The groups of users: tags that access lists name, without members or owners.
-package struct UserGroupTable: Sendable {
+package struct UserGroupTable: StoreTable, Sendable {
     let store: RecordStore
 
-    private var schema: SQLIdentifier { store.schema }
+    /// The sorted groups of a user.
+    func held(by user: SQL) -> SQL {
+        """
+        ARRAY(
+            SELECT carried.name FROM \(schema.internal)._user_group AS carried
+            WHERE carried.user_id = \(user) ORDER BY carried.name
+        )
+        """
+    }
 
     /// Adds a user to groups, and returns all groups of the user, sorted.
     ///
@@ -16,27 +24,14 @@ package struct UserGroupTable: Sendable {
         to user: UserID,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> [GroupName] {
-        try await changing(user) { transaction in
-            _ = try await transaction.query(
-                """
-                WITH given AS (
-                    INSERT INTO \(schema.internal)._user_group (user_id, name)
-                    SELECT DISTINCT \(user), named.name FROM unnest(\(groups)) AS named (name) ORDER BY 2
-                    ON CONFLICT DO NOTHING RETURNING user_id, name
-                )\(groupEvent(event, of: "given"))
-                SELECT
-                """
-            )
-        }
-    }
-
-    /// Returns a further part of a statement, which stores an event for each row of a part with users and groups.
-    private func groupEvent(_ event: AuditEvent?, of source: SQLIdentifier) -> SQL {
-        event.part(
-            into: schema,
-            from: "\(source)",
-            user: "\(source).user_id",
-            data: "jsonb_build_object('group', \(source).name)"
+        try await changing(
+            user,
+            """
+            INSERT INTO \(schema.internal)._user_group (user_id, name)
+            SELECT DISTINCT \(user), named.name FROM unnest(\(groups)) AS named (name) ORDER BY 2
+            ON CONFLICT DO NOTHING RETURNING user_id, name
+            """,
+            recording: event
         )
     }
 
@@ -48,56 +43,48 @@ package struct UserGroupTable: Sendable {
         from user: UserID,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> [GroupName] {
-        try await changing(user) { transaction in
-            _ = try await transaction.query(
-                """
-                WITH gone AS (
-                    DELETE FROM \(schema.internal)._user_group WHERE user_id = \(user) AND name = ANY (\(groups))
-                    RETURNING user_id, name
-                )\(groupEvent(event, of: "gone"))
-                SELECT
-                """
-            )
-        }
+        try await changing(
+            user,
+            """
+            DELETE FROM \(schema.internal)._user_group WHERE user_id = \(user) AND name = ANY (\(groups))
+            RETURNING user_id, name
+            """,
+            recording: event
+        )
     }
 
     /// Returns the groups of a user, sorted.
     ///
     /// Throws `110 ResourceNotFound` for an unknown user.
     package func groups(of user: UserID) async throws(SkyrowError) -> [GroupName] {
-        try await store.reporting {
-            let result = try await store.client.read(
-                """
-                SELECT ARRAY(SELECT given.name FROM \(schema.internal)._user_group AS given
-                    WHERE given.user_id = account.id ORDER BY given.name)
-                FROM \(schema.internal)._user AS account WHERE account.id = \(user)
-                """
-            )
-            guard !result.isEmpty else { throw SkyrowError.userNotFound }
-            return try result.decode(row: 0, column: 0)
-        }
+        let groups: [GroupName]? = try await store.value(
+            reading:
+                "SELECT \(held(by: "account.id")) FROM \(schema.internal)._user AS account WHERE account.id = \(user)"
+        )
+        guard let groups else { throw .userNotFound }
+        return groups
     }
 
     private func changing(
         _ user: UserID,
-        _ change: (StoreTransaction) async throws -> Void
+        _ change: SQL,
+        recording event: AuditEvent?
     ) async throws(SkyrowError) -> [GroupName] {
-        try await store.reporting {
-            try await store.client.withTransaction { transaction in
-                // Serializes changes: the later one sees the result of the earlier one.
-                let account = try await transaction.query(
-                    "SELECT FROM \(schema.internal)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
+        try await store.inTransaction { transaction in
+            // Serializes changes: the later one sees the result of the earlier one.
+            let account = try await transaction.query(
+                "SELECT FROM \(schema.internal)._user AS account WHERE account.id = \(user) FOR NO KEY UPDATE"
+            )
+            guard account.rowCount > 0 else { throw SkyrowError.userNotFound }
+            try await transaction.execute(
+                store.recording(
+                    event,
+                    of: change,
+                    user: "changed.user_id",
+                    data: "jsonb_build_object('group', changed.name)"
                 )
-                guard account.rowCount > 0 else { throw SkyrowError.userNotFound }
-                try await change(transaction)
-                return try await transaction.query(
-                    "SELECT given.name FROM \(schema.internal)._user_group AS given WHERE given.user_id = \(user) ORDER BY given.name"
-                ).decodeColumn(0, as: GroupName.self)
-            }
+            )
+            return try await transaction.query("SELECT \(held(by: "\(user)"))").first() ?? []
         }
     }
-}
-
-extension RecordStore {
-    package var groups: UserGroupTable { UserGroupTable(store: self) }
 }

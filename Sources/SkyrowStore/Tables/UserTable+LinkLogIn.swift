@@ -9,38 +9,25 @@ extension UserTable {
     /// removed, and its sessions, linked providers and second factors end.
     ///
     /// - Parameter session: nil for an account that also requires a second factor, which gets no session.
-    package func logIn(
-        _ proof: CodeProof,
-        session: NewSession?
-    ) async throws(SkyrowError) -> SignedInAccount? {
-        let schema = store.schema
+    package func logIn(_ proof: CodeProof, session: NewSession?) async throws(SkyrowError) -> SignedInAccount? {
         let holds = store.codes.holds(proof)
         let isFirst: SQL = "account.verified_email IS DISTINCT FROM used.target"
         let asked: SQL = session == nil ? "" : " AND (NOT account.second_factor OR \(isFirst))"
-        var further = endingUnproved(from: session?.origin ?? RequestOrigin())
-        if let surplus = session.flatMap({ surplus(beyond: $0.limit) }) { further.append(("surplus", surplus)) }
         return try await signIn(
-            after: [
-                // The account is locked first, as in all statements that change both.
-                (
-                    "locked",
-                    """
+            // The account is locked first, as in all statements that change both.
+            after: """
+                locked AS (
                     SELECT account.id FROM \(schema.internal)._user AS account
                     JOIN \(schema.internal)._code AS code ON code.user_id = account.id AND code.epoch = account.epoch
                     JOIN \(schema)."user" AS profile ON profile._id = account.id AND profile.email = code.target
                     WHERE code.kind = 'link' AND \(holds) AND NOT (\(UserTable.isDisabled))
                     FOR NO KEY UPDATE OF account
-                    """
-                ),
-                (
-                    "used",
-                    """
+                ), used AS (
                     UPDATE \(schema.internal)._code AS code SET used_at = now(), guesses = 0 FROM locked
                     WHERE code.kind = 'link' AND \(holds) AND code.user_id = locked.id
                     RETURNING code.user_id, code.target, code.epoch
-                    """
-                ),
-            ],
+                )
+                """,
             updating: """
                 UPDATE \(schema.internal)._user AS account
                 SET last_login_at = now(), last_seen_at = now(), verified_email = used.target,
@@ -50,11 +37,12 @@ extension UserTable {
                 """,
             isLogIn: true,
             session: session,
-            ended: """
-                DELETE FROM \(schema.internal)._session AS session USING account
-                WHERE session.user_id = account.id AND session.epoch < account.epoch
+            further: """
+                , ended AS (
+                    DELETE FROM \(schema.internal)._session AS session USING account
+                    WHERE session.user_id = account.id AND session.epoch < account.epoch
+                )\(endingUnproved(from: session?.origin ?? RequestOrigin()))\(surplus(beyond: session?.limit ?? .max))
                 """,
-            further: further,
             // The statement itself checks for a second factor.
             secondFactor: .settled
         )

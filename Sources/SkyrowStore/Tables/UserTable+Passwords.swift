@@ -24,8 +24,7 @@ extension UserTable {
         excludedFields: [FieldName],
         historySize: Int
     ) async throws(SkyrowError) -> PasswordSurroundings {
-        let schema = store.schema
-        return try await store.reporting {
+        try await store.reporting {
             try await store.withCatalog { catalog in
                 let table = try catalog.userTable
                 let columns = table.columns.filter { $0.type == .string }
@@ -37,56 +36,46 @@ extension UserTable {
                     }
                     return "array_remove(ARRAY[\(values.joined(separator: ", "))]::text[], NULL)"
                 }
-                let result = try await store.client.read(
+                let surroundings = Columns(
+                    { (own: [String], excluded: [String], hashes: [String]) in
+                        let known = historySize > 0 ? hashes : []
+                        return PasswordSurroundings(own: own + excluded, excluded: excluded, hashes: known)
+                    },
+                    "\(texts(own))",
+                    "\(texts(excluded))",
                     """
-                    SELECT \(texts(own)), \(texts(excluded)),
-                        array_remove(ARRAY[account.password_hash], NULL) || ARRAY(
-                            SELECT former.hash FROM \(schema.internal)._password_history AS former
-                            WHERE former.user_id = account.id
-                            ORDER BY former.id DESC LIMIT \(Int64(max(0, historySize - 1)))
-                        )
-                    FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
-                    WHERE account.id = \(id)
+                    array_remove(ARRAY[account.password_hash], NULL) || ARRAY(
+                        SELECT former.hash FROM \(schema.internal)._password_history AS former
+                        WHERE former.user_id = account.id ORDER BY former.id DESC LIMIT \(max(0, historySize - 1))
+                    )
                     """
                 )
-                guard !result.isEmpty else { return PasswordSurroundings() }
-                let excludedTexts: [String] = try result.decode(row: 0, column: 1)
-                return PasswordSurroundings(
-                    own: try result.decode(row: 0, column: 0) + excludedTexts,
-                    excluded: excludedTexts,
-                    hashes: historySize > 0 ? try result.decode(row: 0, column: 2) : []
-                )
+                return try await store.client.read(
+                    "SELECT \(surroundings.list) FROM \(profiles) WHERE account.id = \(id)"
+                ).rows(surroundings).first ?? PasswordSurroundings()
             }
         }
     }
 
-    /// Parts that store the previous password of the statement's `account`, and remove those that are no longer compared.
+    /// Further parts that store the previous password of the statement's `account`, and remove those that are no longer compared.
     ///
     /// - Parameter size: the number of passwords that are compared, including the present one.
-    func keepingFormerPassword(_ size: Int) -> [(name: SQL, part: SQL)] {
-        guard size > 1 else { return [] }
-        let schema = store.schema
-        return [
-            (
-                "former",
-                """
+    func keepingFormerPassword(_ size: Int) -> SQL {
+        guard size > 1 else { return "" }
+        return """
+            , former AS (
                 INSERT INTO \(schema.internal)._password_history (user_id, hash)
                 SELECT before.id, before.password_hash
                 FROM \(schema.internal)._user AS before JOIN account ON account.id = before.id
                 WHERE before.password_hash IS NOT NULL
-                """
-            ),
-            (
-                "forgotten",
-                """
+            ), forgotten AS (
                 DELETE FROM \(schema.internal)._password_history AS former USING (
                     SELECT older.id
                     FROM \(schema.internal)._password_history AS older JOIN account ON account.id = older.user_id
-                    ORDER BY older.id DESC OFFSET \(Int64(size - 2))
+                    ORDER BY older.id DESC OFFSET \(size - 2)
                 ) AS surplus
                 WHERE former.id = surplus.id
-                """
-            ),
-        ]
+            )
+            """
     }
 }

@@ -18,22 +18,16 @@ extension UserTable {
         session: NewSession,
         with access: RecordAccess
     ) async throws(SkyrowError) -> SignedInAccount? {
-        let schema = store.schema
-        return try await signIn(
+        try await signIn(
             updating: """
                 UPDATE \(schema.internal)._user AS account
-                SET password_hash = \(account.passwordHash as String?), password_changed_at = now(),
-                    token_valid_since = now(), epoch = account.epoch + 1, last_login_at = now(), last_seen_at = now()
+                SET \(UserTable.setting(account.passwordHash)), last_login_at = now()
                 FROM \(schema.internal)._session AS session
-                WHERE account.id = \(account.id) AND NOT (\(UserTable.isRegistered("account", in: store.schema)))
-                    AND NOT (\(UserTable.isDisabled))
-                    AND \(SessionTable.has(tokenHash)) AND session.user_id = account.id
-                    AND session.epoch = account.epoch
+                WHERE account.id = \(account.id) AND NOT (\(UserTable.isRegistered("account", in: schema)))
+                    AND NOT (\(UserTable.isDisabled)) AND \(SessionTable.isOpen(tokenHash))
                 """,
-            isLogIn: false,
             session: session,
-            ended:
-                "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
+            further: store.sessions.ending,
             profile: { table, catalog throws(SkyrowError) in
                 try profileUpdate(of: account, in: table, of: catalog, with: access)
             },
@@ -49,9 +43,7 @@ extension UserTable {
         of catalog: SchemaCatalog,
         with access: RecordAccess
     ) throws(SkyrowError) -> SQL {
-        let owner = FieldAccess.audience(
-            Audience(user: account.id, isRegistered: true, keyName: access.keyName)
-        )
+        let owner = FieldAccess.audience(Audience(user: account.id, isRegistered: true, keyName: access.keyName))
         let given = account.profile.filter { $0.value != .null }.map(\.name)
         let denied = table.rules.fields.refusedInNew(given, by: owner)
         guard denied.isEmpty else { throw .fieldsDenied(denied) }

@@ -15,49 +15,39 @@ extension UserTable {
         _ suspension: AccountSuspension,
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Bool {
-        let isRegistered = UserTable.isRegistered("account", in: store.schema)
-        return try await store.reporting {
-            try await !store.client.write(
-                """
-                WITH account AS (
-                UPDATE \(store.schema.internal)._user AS account
+        let isRegistered = UserTable.isRegistered("account", in: schema)
+        return try await store.write(
+            """
+            WITH account AS (
+                UPDATE \(schema.internal)._user AS account
                 SET disabled = true, disabled_message = \(suspension.message as String?),
-                    disabled_until = \(suspension.until.map(PostgresTimestamp.init) as PostgresTimestamp?),
+                    disabled_until = \(suspension.until as Timestamp?),
                     token_valid_since = CASE WHEN \(isRegistered) THEN now() ELSE account.token_valid_since END,
                     epoch = CASE WHEN \(isRegistered) THEN account.epoch + 1 ELSE account.epoch END
-                WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: store.schema)))
+                WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
                 RETURNING account.id
-                )\(recording(event))
-                SELECT FROM account
-                """
-            ).isEmpty
-        }
+            )\(store.recording(event, from: "account", user: "account.id"))
+            SELECT FROM account
+            """
+        ) > 0
     }
 
     /// Enables an account again and removes its revoked sessions. Returns false if the account does not exist or is being
     /// deleted.
     package func reopen(_ id: UserID, recording event: AuditEvent? = nil) async throws(SkyrowError) -> Bool {
-        try await store.reporting {
-            let schema = store.schema
-            return try await !store.client.write(
-                """
-                WITH account AS (
-                    UPDATE \(schema.internal)._user AS account
-                    SET disabled = false, disabled_message = NULL, disabled_until = NULL
-                    WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
-                    RETURNING account.id, account.epoch
-                ), ended AS (
-                    DELETE FROM \(schema.internal)._session AS session USING account
-                    WHERE session.user_id = account.id AND session.epoch <> account.epoch
-                )\(recording(event))
-                SELECT FROM account
-                """
-            ).isEmpty
-        }
-    }
-
-    private func recording(_ event: AuditEvent?) -> SQL {
-        guard let event else { return "" }
-        return ", recorded AS (\(event.insertion(into: store.schema, from: "account", user: "account.id")))"
+        try await store.write(
+            """
+            WITH account AS (
+                UPDATE \(schema.internal)._user AS account
+                SET disabled = false, disabled_message = NULL, disabled_until = NULL
+                WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
+                RETURNING account.id, account.epoch
+            ), ended AS (
+                DELETE FROM \(schema.internal)._session AS session USING account
+                WHERE session.user_id = account.id AND session.epoch <> account.epoch
+            )\(store.recording(event, from: "account", user: "account.id"))
+            SELECT FROM account
+            """
+        ) > 0
     }
 }

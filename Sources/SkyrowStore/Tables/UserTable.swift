@@ -10,10 +10,8 @@ enum SecondFactorUse: Hashable, Sendable {
 }
 
 /// The accounts: `_user` has credentials, the record table `user` has the profiles.
-package struct UserTable: Sendable {
+package struct UserTable: StoreTable, Sendable {
     let store: RecordStore
-
-    private var schema: SQLIdentifier { store.schema }
 
     /// Creates an account with its profile, its default roles and, if requested, a first session, in one statement.
     ///
@@ -62,17 +60,17 @@ package struct UserTable: Sendable {
                     names.append("_access")
                     values.append("\(PostgresJSONB(list.storedJSON))")
                 }
-                // Signing up logs in, so that the first login has a previous one.
-                let loggedIn: SQL = session == nil ? "NULL, NULL" : "now(), now()"
-                let opened: SQL = session.map { ", session AS (\(insertion(of: $0, isNew: true)))" } ?? ""
-                let recorded: SQL
-                if let session {
-                    recorded = recording(of: session, isNew: true)
-                } else {
-                    let insertion = event.insertion(into: schema, from: "account", user: "account.id")
-                    recorded = ", recorded AS (\(insertion))"
-                }
+                let (opened, recorded) =
+                    session.map { opening($0, isNew: true) }
+                    ?? ("", store.recording(event, from: "account", user: "account.id"))
                 let linked: SQL = account.identity.map { ", linked AS (\(store.identities.insertion(of: $0)))" } ?? ""
+                let columns = columns(
+                    roles: "SELECT given.role FROM given",
+                    groups: "'{}'::text[]",
+                    isRegistered: "\(account.isRegistered)",
+                    isVerified: "coalesce(\"r\".email = \(account.verifiedEmail as String?), false)"
+                )
+                // Signing up logs in, so that the first login has a previous one.
                 let statement: SQL =
                     """
                     WITH "r" AS (
@@ -82,7 +80,7 @@ package struct UserTable: Sendable {
                         INSERT INTO \(schema.internal)._user (id, password_hash, verified_email, last_login_at, last_seen_at)
                         VALUES (
                             \(account.id), \(account.passwordHash as String?), \(account.verifiedEmail as String?),
-                            \(loggedIn)
+                            \(session == nil ? "NULL, NULL" : "now(), now()" as SQL)
                         ) RETURNING id, epoch
                     )\(linked)\(opened)\(recorded), given AS (
                         INSERT INTO \(schema.internal)._user_role (user_id, role)
@@ -90,20 +88,10 @@ package struct UserTable: Sendable {
                         WHERE role.by_default OR role.name = ANY (\(further))
                         RETURNING role
                     )
-                    SELECT \(table.wholeRow.columns), \(roles("SELECT given.role FROM given")), '{}'::text[],
-                        \(account.isRegistered), coalesce("r".email = \(account.verifiedEmail as String?), false),
-                        "r"._verified IS NOT NULL
-                    FROM "r"
+                    SELECT \(table.wholeRow.columns), \(columns.list) FROM "r"
                     """
-                do {
-                    return try SignedInAccount(try await store.client.write(statement), table)
-                } catch let error as PostgresError where error.isTakenIdentity {
-                    throw SkyrowError.identityTaken
-                } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-                    throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
-                } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
-                    throw store.report(error, table: table)
-                }
+                let result = try await refusing(in: table) { try await store.client.write(statement) }
+                return try SignedInAccount(result, table, columns)
             }
         }
     }
@@ -111,49 +99,44 @@ package struct UserTable: Sendable {
     /// Finds the account that all of these login keys match, regardless of their case and form, in one statement.
     package func credentials(of values: [FieldName: String]) async throws(SkyrowError) -> AccountCredentials? {
         guard !values.isEmpty else { return nil }
-        return try await store.reporting {
+        return try await credentials {
             // In a fixed order, so that the statement text is always the same.
-            let meant = try values.sorted { $0.key < $1.key }.map { key, value in
+            try values.sorted { $0.key < $1.key }.map { key, value in
                 "account.id = (\(accountID(of: value, in: try SQLIdentifier(key.rawValue))))" as SQL
-            }
-            return try await credentials(where: meant.joined(separator: " AND "))
+            }.joined(separator: " AND ")
         }
+    }
+
+    /// Returns the credentials of an account by its id.
+    package func credentials(of id: UserID) async throws(SkyrowError) -> AccountCredentials? {
+        try await credentials { "account.id = \(id)" }
+    }
+
+    private func credentials(where condition: () throws -> SQL) async throws(SkyrowError) -> AccountCredentials? {
+        let columns = Columns(
+            AccountCredentials.init(id:passwordHash:epoch:suspension:hasSecondFactor:hasProvedAddress:passwordAge:),
+            "account.id",
+            "account.password_hash",
+            "account.epoch",
+            AccountSuspension.columns,
+            "account.second_factor",
+            "coalesce(\(UserTable.mailAddress) = account.verified_email, false)",
+            "extract(epoch FROM now() - account.password_changed_at)::float8"
+        )
+        return try await store.read(columns) { "SELECT \($0) FROM \(profiles) WHERE \(try condition())" }.first
+    }
+
+    /// The accounts, as `account`, with their profiles, as `profile`, to select from.
+    var profiles: SQL {
+        "\(schema).\"user\" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id"
     }
 
     /// Selects the id of the account that a login key matches.
     func accountID(of value: String, in column: SQLIdentifier) -> SQL {
         """
         SELECT profile._id FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS owner ON owner.id = profile._id
-        WHERE \(LoginKeys.canonical("profile.\(column)", in: schema)) = \(LoginKeys.canonical("\(value)", in: schema))
+        WHERE \(LoginKeys.matches("profile.\(column)", value, in: schema))
         """
-    }
-
-    /// Returns the credentials of an account by its id.
-    package func credentials(of id: UserID) async throws(SkyrowError) -> AccountCredentials? {
-        try await store.reporting { try await credentials(where: "account.id = \(id)") }
-    }
-
-    private func credentials(where condition: SQL) async throws -> AccountCredentials? {
-        let result = try await store.client.read(
-            """
-            SELECT account.id, account.password_hash,
-                account.disabled, account.disabled_message, account.disabled_until, account.epoch, account.second_factor,
-                extract(epoch FROM now() - account.password_changed_at)::float8,
-                coalesce(\(UserTable.mailAddress) = account.verified_email, false)
-            FROM \(schema)."user" AS profile JOIN \(schema.internal)._user AS account ON account.id = profile._id
-            WHERE \(condition)
-            """
-        )
-        guard !result.isEmpty else { return nil }
-        return AccountCredentials(
-            id: try result.decode(row: 0, column: 0),
-            passwordHash: try result.decode(row: 0, column: 1),
-            epoch: try result.decode(row: 0, column: 5),
-            suspension: try AccountSuspension(result, row: 0, column: 2),
-            hasSecondFactor: try result.decode(row: 0, column: 6),
-            hasProvedAddress: try result.decode(row: 0, column: 8),
-            passwordAge: try result.decode(row: 0, column: 7)
-        )
     }
 
     /// Opens a session after a login; nil if the account does not exist, or if its tokens were revoked since the credentials were
@@ -165,11 +148,11 @@ package struct UserTable: Sendable {
         try await signIn(
             updating: """
                 UPDATE \(schema.internal)._user AS account SET last_login_at = now(), last_seen_at = now()
-                WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
+                WHERE \(credentials.areCurrent)
                 """,
             isLogIn: true,
             session: session,
-            ended: surplus(beyond: session.limit)
+            further: surplus(beyond: session.limit)
         )
     }
 
@@ -183,23 +166,21 @@ package struct UserTable: Sendable {
         session: NewSession
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
-            after: [
-                (
-                    "locked",
-                    """
+            after: """
+                locked AS (
                     SELECT account.id FROM \(schema.internal)._user AS account
                     WHERE account.id = \(id) AND NOT (\(UserTable.isDisabled)) FOR NO KEY UPDATE
-                    """
-                ),
-                ("used", store.identities.use(of: identity, where: "identity.user_id = locked.id", from: "locked")),
-            ],
+                ), used AS (
+                    \(store.identities.use(of: identity, where: "identity.user_id = locked.id", from: "locked"))
+                )
+                """,
             updating: """
                 UPDATE \(schema.internal)._user AS account SET last_login_at = now(), last_seen_at = now()
                 FROM used WHERE account.id = used.user_id
                 """,
             isLogIn: true,
             session: session,
-            ended: surplus(beyond: session.limit)
+            further: surplus(beyond: session.limit)
         )
     }
 
@@ -210,9 +191,8 @@ package struct UserTable: Sendable {
                 UPDATE \(schema.internal)._user AS account SET last_seen_at = now()
                 WHERE account.id = \(id) AND NOT (\(UserTable.isBeingDeleted("account", in: schema)))
                 """,
-            isLogIn: false,
             session: session,
-            ended: surplus(beyond: session.limit),
+            further: surplus(beyond: session.limit),
             secondFactor: .settled
         )
     }
@@ -224,12 +204,9 @@ package struct UserTable: Sendable {
         try await signIn(
             updating: """
                 UPDATE \(schema.internal)._user AS account SET last_seen_at = now() FROM \(schema.internal)._session AS session
-                WHERE account.id = \(id) AND \(SessionTable.has(tokenHash))
-                    AND session.user_id = account.id AND session.epoch = account.epoch
+                WHERE account.id = \(id) AND \(SessionTable.isOpen(tokenHash))
                 """,
-            isLogIn: false,
-            session: nil,
-            ended: nil
+            session: nil
         )
     }
 
@@ -245,16 +222,11 @@ package struct UserTable: Sendable {
     ) async throws(SkyrowError) -> SignedInAccount? {
         try await signIn(
             updating: """
-                UPDATE \(schema.internal)._user AS account
-                SET password_hash = \(passwordHash), password_changed_at = now(), token_valid_since = now(),
-                    epoch = account.epoch + 1, last_seen_at = now()
-                WHERE account.id = \(credentials.id) AND account.epoch = \(credentials.epoch)
+                UPDATE \(schema.internal)._user AS account SET \(UserTable.setting(passwordHash))
+                WHERE \(credentials.areCurrent)
                 """,
-            isLogIn: false,
             session: session,
-            ended:
-                "DELETE FROM \(schema.internal)._session AS session USING account WHERE session.user_id = account.id",
-            further: keepingFormerPassword(historySize),
+            further: store.sessions.ending + keepingFormerPassword(historySize),
             // The second factor was given for the session that is replaced.
             secondFactor: .settled
         )
@@ -280,21 +252,19 @@ package struct UserTable: Sendable {
         recording event: AuditEvent? = nil
     ) async throws(SkyrowError) -> Bool {
         try list?.requireDefault(maximumEntries: store.maximumAccessEntries)
-        return try await store.reporting {
-            let stored = list.map { PostgresJSONB($0.storedJSON) }
-            let isKnown =
-                try await store.client.write(
-                    """
-                    WITH account AS (
-                        UPDATE \(schema.internal)._user AS account SET default_access = \(stored as PostgresJSONB?)
-                        WHERE account.id = \(id) RETURNING account.id
-                    )\(event.part(into: schema, from: "account", user: "account.id"))
-                    SELECT FROM account
-                    """
-                ).rowCount > 0
-            if isKnown, list != nil { store.rulesWatch.noteDefaultLists() }
-            return isKnown
-        }
+        let stored = list.map { PostgresJSONB($0.storedJSON) }
+        let isKnown =
+            try await store.write(
+                """
+                WITH account AS (
+                    UPDATE \(schema.internal)._user AS account SET default_access = \(stored as PostgresJSONB?)
+                    WHERE account.id = \(id) RETURNING account.id
+                )\(store.recording(event, from: "account", user: "account.id"))
+                SELECT FROM account
+                """
+            ) > 0
+        if isKnown, list != nil { store.rulesWatch.noteDefaultLists() }
+        return isKnown
     }
 
     /// Changes an account, and opens and ends its sessions; nil if no account was changed.
@@ -304,17 +274,16 @@ package struct UserTable: Sendable {
     ///
     /// - Parameters:
     ///   - former: named parts that the update refers to.
-    ///   - further: named parts that do more with `account`.
+    ///   - further: named parts that do more with `account`, such as to end sessions, each after a comma.
     ///   - profile: a part that changes and returns the profile; nil for the change that a login makes, or for no change.
     ///   - registers: whether an anonymous account becomes a registered one.
     ///   - secondFactor: whether the second factor was given. Otherwise an account that requires one gets no session.
     func signIn(
-        after former: [(name: SQL, part: SQL)] = [],
+        after former: SQL? = nil,
         updating update: SQL,
-        isLogIn: Bool,
+        isLogIn: Bool = false,
         session: NewSession?,
-        ended: SQL?,
-        further: [(name: SQL, part: SQL)] = [],
+        further: SQL = "",
         profile changedProfile: ((RecordTable, SchemaCatalog) throws(SkyrowError) -> SQL)? = nil,
         registers: Bool = false,
         secondFactor: SecondFactorUse = .missing
@@ -335,15 +304,21 @@ package struct UserTable: Sendable {
                     } else {
                         "SELECT profile.* FROM \(table.qualifiedName) AS profile JOIN account ON profile._id = account.id"
                     }
-                let opened: SQL = session.map { ", session AS (\(insertion(of: $0, isNew: false)))" } ?? ""
-                var closed: SQL = ended.map { ", ended AS (\($0))" } ?? ""
-                for (name, part) in further { closed += ", \(name) AS (\(part))" }
-                let recorded: SQL = session.map { recording(of: $0, isNew: false) } ?? ""
-                var begun: SQL = ""
-                for (name, part) in former { begun += "\(name) AS (\(part)), " }
+                let (opened, recorded) = session.map { opening($0, isNew: false) } ?? ("", "")
                 // The locked row decides, since it may have changed after it was read.
                 let asked: SQL =
                     session != nil && secondFactor == .missing ? " AND NOT account.second_factor" : ""
+                let begun: SQL = former.map { "\($0), " } ?? ""
+                let columns = columns(
+                    roles: store.roles.given(to: "\"r\"._id"),
+                    groups: store.groups.held(by: "\"r\"._id"),
+                    isRegistered: """
+                        \(registers) OR account.verified_email IS NOT NULL OR \(UserTable.isRegistered("before", in: schema))
+                        """,
+                    isVerified: "coalesce(\"r\".email = account.verified_email, false)",
+                    lastLogInAt: "before.last_login_at",
+                    lastSeenAt: "before.last_seen_at"
+                )
                 // Every part sees the account as it was before the statement.
                 let statement: SQL =
                     """
@@ -351,102 +326,101 @@ package struct UserTable: Sendable {
                         \(update)\(asked) RETURNING account.id, account.epoch, account.verified_email
                     ), "r" AS (
                         \(profile)
-                    )\(opened)\(closed)\(recorded)
-                    SELECT \(table.wholeRow.columns),
-                        \(roles("SELECT given.role FROM \(schema.internal)._user_role AS given WHERE given.user_id = \"r\"._id")),
-                        ARRAY(
-                            SELECT carried.name FROM \(schema.internal)._user_group AS carried
-                            WHERE carried.user_id = "r"._id ORDER BY carried.name
-                        ),
-                        \(registers) OR account.verified_email IS NOT NULL OR \(UserTable.isRegistered("before", in: schema)),
-                        coalesce("r".email = account.verified_email, false), "r"._verified IS NOT NULL,
-                        before.last_login_at, before.last_seen_at
+                    )\(opened)\(further)\(recorded)
+                    SELECT \(table.wholeRow.columns), \(columns.list)
                     FROM "r" JOIN account ON account.id = "r"._id JOIN \(schema.internal)._user AS before ON before.id = "r"._id
                     """
-                do {
-                    let result = try await store.client.write(statement)
-                    return result.isEmpty ? nil : try SignedInAccount(result, table)
-                } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-                    throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
-                } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
-                    throw store.report(error, table: table)
-                }
+                let result = try await refusing(in: table) { try await store.client.write(statement) }
+                return result.isEmpty ? nil : try SignedInAccount(result, table, columns)
             }
         }
     }
 
-    /// Returns the part that inserts a session of `account`, in a statement that locks the account's row.
+    /// Runs a statement that changes an account or its profile, and says which of their values PostgreSQL refuses.
+    func refusing(in table: RecordTable, _ body: () async throws -> PostgresResult) async throws -> PostgresResult {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.isTakenIdentity {
+            throw SkyrowError.identityTaken
+        } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+            throw SkyrowError.accountExists(error, await store.table(table, namedBy: error))
+        } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
+            throw store.report(error, table: table)
+        }
+    }
+
+    /// Returns further parts that insert a session of `account`, in a statement that locks the account's row, and record how.
     ///
     /// - Parameter isNew: whether the account is created with it.
-    private func insertion(of session: NewSession, isNew: Bool) -> SQL {
+    private func opening(_ session: NewSession, isNew: Bool) -> (insertion: SQL, record: SQL) {
         // A row that the same statement deletes is still visible here.
         let replaced: SQL =
             session.replaced.map {
                 " LEFT JOIN \(schema.internal)._session AS session ON session.user_id = account.id AND \(SessionTable.has($0))"
             } ?? ""
-        let (id, name): (SQL, SQL) =
-            session.replaced == nil
-            ? ("\(session.device.id as String?)", "\(session.device.name as String?)")
-            : (
-                "coalesce(\(session.device.id as String?), session.device_id)",
-                "coalesce(\(session.device.name as String?), session.device_name)"
+        func kept(_ value: String?, _ column: SQL) -> SQL {
+            session.replaced == nil ? "\(value as String?)" : "coalesce(\(value as String?), session.\(column))"
+        }
+        let level: SQL = "\(Int16(session.level))"
+        let row: NewRow = [
+            "token_hash": "\(session.tokenHash)", "user_id": "account.id", "epoch": "account.epoch",
+            "expires_at": "\(session.expiresAt as Timestamp?)", "device_id": kept(session.device.id, "device_id"),
+            "device_name": kept(session.device.name, "device_name"),
+            "address": "\(session.origin.address as String?)::inet",
+            "user_agent": "\(session.origin.userAgent as String?)",
+            "created_with": "\(session.createdWith?.rawValue as String?)",
+            "level": session.replaced == nil ? level : "greatest(\(level), coalesce(session.level, 1))",
+            // A user who has just signed up need not authenticate again.
+            "elevated_until": isNew ? SessionTable.elevation : "NULL",
+        ]
+        let insertion: SQL = """
+            , session AS (
+                INSERT INTO \(schema.internal)._session (\(row.names))
+                SELECT \(row.values) FROM account\(replaced) RETURNING id
             )
-        let level: SQL =
-            session.replaced == nil
-            ? "\(Int16(session.level))" : "greatest(\(Int16(session.level)), coalesce(session.level, 1))"
-        // A user who has just signed up need not authenticate again.
-        let elevatedUntil: SQL = isNew ? SessionTable.elevation : "NULL"
-        return """
-            INSERT INTO \(schema.internal)._session (
-                token_hash, user_id, expires_at, epoch, device_id, device_name, address, user_agent, created_with,
-                elevated_until, level
-            )
-            SELECT \(session.tokenHash), account.id,
-                \(session.expiresAt.map(PostgresTimestamp.init) as PostgresTimestamp?), account.epoch,
-                \(id), \(name), \(session.origin.address as String?)::inet, \(session.origin.userAgent as String?),
-                \(session.createdWith?.rawValue as String?), \(elevatedUntil), \(level)
-            FROM account\(replaced)
-            RETURNING id
             """
-    }
-
-    /// Returns the part that records how a session of `account` was opened.
-    ///
-    /// - Parameter isNew: whether the account is created with it.
-    private func recording(of session: NewSession, isNew: Bool) -> SQL {
-        guard let opening = session.createdWith else { return "" }
-        let event: AuditEvent =
+        guard let opening = session.createdWith else { return (insertion, "") }
+        let kind: AuditEvent.Kind =
             switch opening {
-            case .signUp: AuditEvent(.signUp, by: .itself, from: session.origin)
-            case .register: AuditEvent(.register, by: .itself, from: session.origin)
-            case .logIn: AuditEvent(.logIn, by: .itself, from: session.origin)
-            case .password: AuditEvent(.password, by: .itself, from: session.origin)
-            case .reset: AuditEvent(.reset, by: .itself, from: session.origin)
-            case .link: AuditEvent(.logIn, by: .itself, from: session.origin)
-            case .provider, .customToken: AuditEvent(isNew ? .signUp : .logIn, by: .itself, from: session.origin)
-            case .master: AuditEvent(.master, by: .master, from: session.origin)
+            case .signUp: .signUp
+            case .register: .register
+            case .logIn, .link: .logIn
+            case .password: .password
+            case .reset: .reset
+            case .provider, .customToken: isNew ? .signUp : .logIn
+            case .master: .master
             }
-        let insertion = event.insertion(
-            into: schema,
+        let record = store.recording(
+            AuditEvent(kind, by: opening == .master ? .master : .itself, from: session.origin),
             from: "account CROSS JOIN session",
             user: "account.id",
             session: "session.id",
             data: session.provider.map { "jsonb_build_object('provider', \($0)::text)" } ?? "NULL"
         )
-        return ", recorded AS (\(insertion))"
+        return (insertion, record)
     }
 
-    /// Returns the part that ends the sessions of `account` above the limit with a new one, those unused for longest.
-    func surplus(beyond limit: Int) -> SQL? {
-        guard limit < .max else { return nil }
+    /// Returns a further part that ends the sessions of `account` above the limit with a new one, those unused for longest.
+    func surplus(beyond limit: Int) -> SQL {
+        guard limit < .max else { return "" }
         return """
-            DELETE FROM \(schema.internal)._session AS session USING (
-                SELECT other.token_hash
-                FROM \(schema.internal)._session AS other JOIN account ON account.id = other.user_id
-                ORDER BY other.last_used_at DESC, other.created_at DESC, other.token_hash OFFSET \(Int64(limit - 1))
-            ) AS surplus
-            WHERE session.token_hash = surplus.token_hash
+            , surplus AS (
+                DELETE FROM \(schema.internal)._session AS session USING (
+                    SELECT other.token_hash
+                    FROM \(schema.internal)._session AS other JOIN account ON account.id = other.user_id
+                    ORDER BY other.last_used_at DESC, other.created_at DESC, other.token_hash OFFSET \(limit - 1)
+                ) AS above
+                WHERE session.token_hash = above.token_hash
+            )
             """
+    }
+
+    /// The assignments of a new password, which revoke the tokens of `account`.
+    static func setting(_ passwordHash: String?) -> SQL {
+        """
+        password_hash = \(passwordHash as String?), password_changed_at = now(), token_valid_since = now(),
+            epoch = account.epoch + 1, last_seen_at = now()
+        """
     }
 
     /// The condition that an account, a row of `_user`, is not anonymous. An anonymous account has only its token, until it gets
@@ -472,21 +446,52 @@ package struct UserTable: Sendable {
         """
     }
 
-    /// The sorted roles, these with the roles that contain them, and whether one of the latter is an administrator's.
-    private func roles(_ given: SQL) -> SQL {
-        let held = store.roles.held(from: given)
-        return """
-            ARRAY(\(given) ORDER BY given.role COLLATE "C"),
-            ARRAY(SELECT held.role FROM (\(held)) AS held ORDER BY held.role COLLATE "C"),
-            EXISTS (
-                SELECT FROM (\(held)) AS held JOIN \(schema.internal)._role AS role ON role.name = held.role WHERE role.is_admin
-            )
-            """
+    /// The columns after those of the profile `r`.
+    private func columns(
+        roles given: SQL,
+        groups: SQL,
+        isRegistered: SQL,
+        isVerified: SQL,
+        lastLogInAt: SQL = "NULL::timestamptz",
+        lastSeenAt: SQL = "NULL::timestamptz"
+    ) -> Columns<AccountRights> {
+        Columns(
+            AccountRights.init(
+                roles:
+                heldRoles:
+                isAdministrator:
+                groups:
+                isRegistered:
+                isVerified:
+                hasBegun:
+                lastLogInAt:
+                lastSeenAt:
+            ),
+            "ARRAY(\(given) ORDER BY given.role COLLATE \"C\")",
+            "\(store.roles.allHeld(from: given))",
+            "\(store.roles.isAdministrators(given))",
+            "\(groups)",
+            "\(isRegistered)",
+            "\(isVerified)",
+            "\"r\"._verified IS NOT NULL",
+            "\(lastLogInAt)",
+            "\(lastSeenAt)"
+        )
     }
 }
 
-extension RecordStore {
-    package var users: UserTable { UserTable(store: self) }
+/// What an account that logs in has beside its profile.
+private struct AccountRights: Sendable {
+    let roles: [RoleName]
+    let heldRoles: [RoleName]
+    let isAdministrator: Bool
+    let groups: [GroupName]
+    let isRegistered: Bool
+    let isVerified: Bool
+    /// Whether the profile has a verification state.
+    let hasBegun: Bool
+    let lastLogInAt: Timestamp?
+    let lastSeenAt: Timestamp?
 }
 
 extension SchemaCatalog {
@@ -499,63 +504,48 @@ extension SchemaCatalog {
 }
 
 extension SignedInAccount {
-    /// Reads a row of the profile's columns, the roles, the roles held through them, whether one of these is an administrator's,
-    /// the groups, whether the account is registered and its address verified, whether the profile has a verification state, and
-    /// the times.
-    fileprivate init(_ result: PostgresResult, _ table: RecordTable) throws(PostgresError) {
-        let next = table.wholeRow.width
-        let heldRoles: [RoleName] = try result.decode(row: 0, column: next + 1)
-        let groups: [GroupName] = try result.decode(row: 0, column: next + 3)
-        let id = StoredRows(result, plan: table.wholeRow.plan, for: .unrestricted)[0].storedID ?? ""
-        let isRegistered: Bool = try result.decode(row: 0, column: next + 4)
-        let isVerified: Bool = try result.decode(row: 0, column: next + 5)
+    /// Reads a row of the profile's columns and these.
+    fileprivate init(_ result: PostgresResult, _ table: RecordTable, _ columns: Columns<AccountRights>) throws {
+        var row = RowReader(result, row: 0, column: table.wholeRow.width)
+        let rights = try columns.read(&row)
         let user = Audience(
-            user: UserID(id),
-            roles: heldRoles,
-            groups: groups,
-            isRegistered: isRegistered,
-            isVerified: isVerified
+            user: UserID(StoredRows(result, plan: table.wholeRow.plan, for: .unrestricted)[0].storedID ?? ""),
+            roles: rights.heldRoles,
+            groups: rights.groups,
+            isRegistered: rights.isRegistered,
+            isVerified: rights.isVerified
         )
+        // The profile is from before the triggers.
+        let isShown = !table.rules.fields.standing(.read, of: .verified, for: .audience(user)).isNever
         self.init(
             // A login returns all of the profile that the rules show to its user, also if the profile has no owner.
             profile: StoredRows(result, plan: table.plan(for: .audience(user)), for: .unrestricted)[0],
-            roles: try result.decode(row: 0, column: next),
-            heldRoles: heldRoles,
-            groups: groups,
-            isAdministrator: try result.decode(row: 0, column: next + 2),
-            isRegistered: isRegistered,
-            isVerified: isVerified
+            roles: rights.roles,
+            heldRoles: rights.heldRoles,
+            groups: rights.groups,
+            isAdministrator: rights.isAdministrator,
+            isRegistered: rights.isRegistered,
+            isVerified: rights.isVerified,
+            verified: isShown && (rights.isVerified || rights.hasBegun) ? rights.isVerified : nil,
+            lastLoginAt: rights.lastLogInAt,
+            lastSeenAt: rights.lastSeenAt
         )
-        // The profile is from before the triggers.
-        let hasBegun: Bool = try result.decode(row: 0, column: next + 6)
-        let isHidden = table.rules.fields.standing(.read, of: .verified, for: .audience(user)).isNever
-        verified = isHidden || !(isVerified || hasBegun) ? nil : isVerified
-        guard result.columnCount > next + 7 else { return }
-        lastLoginAt = try Timestamp(result, row: 0, column: next + 7)
-        lastSeenAt = try Timestamp(result, row: 0, column: next + 8)
     }
+}
+
+extension AccountCredentials {
+    /// The condition that `account`, a row of `_user`, is this one and its tokens were not revoked since.
+    var areCurrent: SQL { "account.id = \(id) AND account.epoch = \(epoch)" }
 }
 
 extension AccountSuspension {
-    /// Reads whether the account is disabled, the message, and the end; nil if it is not disabled.
-    init?(_ result: PostgresResult, row: Int, column: Int) throws(PostgresError) {
-        guard try result.decode(row: row, column: column, as: Bool.self) else { return nil }
-        message = try result.decode(row: row, column: column + 1)
-        until = try Timestamp(result, row: row, column: column + 2)
-    }
-}
-
-extension Timestamp {
-    init?(_ result: PostgresResult, row: Int, column: Int) throws(PostgresError) {
-        guard let value = try result.decode(row: row, column: column, as: PostgresTimestamp?.self) else { return nil }
-        self.init(microseconds: value.microsecondsSince2000)
-    }
-}
-
-extension PostgresTimestamp {
-    init(_ timestamp: Timestamp) {
-        self.init(microsecondsSince2000: timestamp.microseconds)
-    }
+    /// Of `account`, a row of `_user`; nil if it is not disabled.
+    static let columns = Columns(
+        { $0 ? AccountSuspension(message: $1, until: $2) : nil },
+        "account.disabled",
+        "account.disabled_message",
+        "account.disabled_until"
+    )
 }
 
 extension SkyrowError {

@@ -15,7 +15,8 @@ package struct DatetimeColumn: ColumnType {
     }
 
     package func value(of value: RecordValue) -> PostgresTimestamp? {
-        if case .datetime(let instant) = value { PostgresTimestamp(instant) } else { nil }
+        guard case .datetime(let instant) = value else { return nil }
+        return PostgresTimestamp(microsecondsSince2000: instant.microseconds)
     }
 
     package func takesAsSent(_ value: RecordValue) -> Bool {
