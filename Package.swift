@@ -170,8 +170,8 @@ let package = Package(
             name: "SkyrowTestSupport",
             dependencies: [
                 .target(name: "CLibpq", condition: server),
-                "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote", "SkyrowStore",
-                "SkyrowSystem",
+                "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowProtocol", "SkyrowRemote",
+                "SkyrowStore", "SkyrowSystem",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),

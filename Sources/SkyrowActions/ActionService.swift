@@ -9,11 +9,10 @@ import Synchronization
 
 /// The actions of the service: each checks its caller, decides, and calls the store.
 ///
-/// An endpoint authenticates first, then calls the action's method:
+/// An endpoint runs the call of a request by an ``ActionRunner``; in the process an action is run by its description:
 ///
 /// ```swift
-/// let caller = try await service.authenticate(credentials, for: ActionCatalog[.recordFetch].requirement)
-/// let outcomes = try await service.fetch(request, by: caller)
+/// let added = try await service.run(Actions.roleAdd, RoleChange(role: "editor", users: ["ann"]), Call(by: caller))
 /// ```
 ///
 /// Every method throws `SkyrowError` for a request that failed as a whole. The owners of the store and the database client call
@@ -139,17 +138,17 @@ package final class ActionService: Service, Sendable {
 
     /// Runs an action, and emits its outcome.
     func observed<Success>(
-        _ action: ActionName,
+        _ action: ActionDescription,
         _ body: () async throws(SkyrowError) -> Success
     ) async throws(SkyrowError) -> Success {
         do {
             let success = try await body()
-            if ActionCatalog[action].effect != .reads { feedWaiting.noteWrite() }
-            observe(.completed(action, nil))
+            if action.effect != .reads { feedWaiting.noteWrite() }
+            observe(.completed(action.name, nil))
             live.noteWrite()
             return success
         } catch {
-            observe(.completed(action, error.code))
+            observe(.completed(action.name, error.code))
             if let layer = AccessLayer(error) { observe(.accessDenied(layer)) }
             throw error
         }

@@ -8,40 +8,45 @@ import SkyrowStore
 /// ```swift
 /// Entry(Actions.roleAdd, ActionService.addToRole)
 /// ```
-package struct Entry<Parameters: Sendable, Result: Sendable>: AnyEntry {
+package final class Entry<Parameters: Sendable, Result: Sendable>: AnyEntry {
     /// What performs an action: a method of the service with parameters and a call.
     package typealias Body = @Sendable (ActionService) -> (Parameters, Call) async throws(SkyrowError) -> Result
 
     package let action: Action<Parameters, Result>
+    package let knownParameters: KnownParameters
     private let body: Body
 
     init(_ action: Action<Parameters, Result>, _ body: @escaping Body) {
         self.action = action
         self.body = body
+        knownParameters = KnownParameters(of: action.description)
     }
 
-    package var name: ActionName { action.name }
+    package var description: ActionDescription { action.description }
 
     package func read(_ json: JSONView, rules: ReadingRules) throws(SkyrowError) -> PreparedAction {
         let parameters = try action.read(json, rules: rules)
         return PreparedAction(takesStepUp: action.takesStepUp(parameters)) { service, call async throws(SkyrowError) in
-            let result = try await run(parameters, service, call)
-            return action.writer(of: result)
+            let result = try await self.run(parameters, service, call)
+            return self.action.writer(of: result)
         }
     }
 
-    fileprivate func run(
+    func run(
         _ parameters: Parameters,
         _ service: ActionService,
         _ call: Call
     ) async throws(SkyrowError) -> Result {
-        try await service.observed(name) { () async throws(SkyrowError) in try await body(service)(parameters, call) }
+        try await service.observed(description) { () async throws(SkyrowError) in
+            try await body(service)(parameters, call)
+        }
     }
 }
 
 /// An entry of any parameters and result.
 package protocol AnyEntry: Sendable {
-    var name: ActionName { get }
+    var description: ActionDescription { get }
+    var knownParameters: KnownParameters { get }
 
     /// Reads the parameters of a call; throws what is wrong with them.
     func read(_ json: JSONView, rules: ReadingRules) throws(SkyrowError) -> PreparedAction
@@ -67,15 +72,31 @@ extension ActionService {
         _ parameters: Parameters,
         _ call: Call
     ) async throws(SkyrowError) -> Result {
-        guard let entry = ActionTable.entries[action.name] as? Entry<Parameters, Result> else { throw .unexpected }
+        guard let entry = ActionTable[action.name] as? Entry<Parameters, Result> else { throw .unexpected }
         return try await entry.run(try action.parameters.checked(parameters), self, call)
     }
 }
 
-/// Every action that is described once, with what performs it.
+/// Every action with what performs it, in the order of the manual.
 package enum ActionTable {
-    package static let entries = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    package static let all: [any AnyEntry] =
+        records + schema + access + accounts + accountLife + codes + factors
+        + providers + sessions + roles + relations + keys + live + changes
 
-    private static let all: [any AnyEntry] =
-        access + accountLife + codes + factors + keys + relations + roles + schema + sessions
+    private static let ordinals = Dictionary(uniqueKeysWithValues: zip(all.map(\.description.name), 0...))
+
+    package static subscript(name: ActionName) -> (any AnyEntry)? { ordinals[name].map { all[$0] } }
+
+    /// The index among all actions, for tables of counters.
+    package static func ordinal(of name: ActionName) -> Int { ordinals[name] ?? 0 }
+
+    /// `; the nearest is record:save`, for the error about a misspelled name; empty when no name is near.
+    ///
+    /// Only names of at most 64 bytes are compared.
+    package static func suggestion(for name: String) -> String {
+        guard name.utf8.count <= 64,
+            let nearest = nearestName(to: name, of: all.map(\.description.name.rawValue))
+        else { return "" }
+        return "; the nearest is \(nearest)"
+    }
 }

@@ -1,4 +1,5 @@
 package import SkyrowModel
+package import SkyrowProtocol
 
 /// The events of this layer that are logged or counted. Code emits values, and `ObservationRecorder` decides what to record.
 ///
@@ -69,7 +70,7 @@ package enum Observation: Sendable, Hashable {
     /// The number of records and ids in a page of the change feed.
     case feedFetched(rows: Int)
     /// A change token could not be resumed for this reason.
-    case feedReset(ChangeReset)
+    case feedReset(LiveReset)
 }
 
 /// The outcome of a mail.

@@ -1,6 +1,7 @@
 package import Logging
 package import Metrics
 package import SkyrowModel
+import SkyrowProtocol
 
 /// Records observations as log lines and metrics.
 package final class ObservationRecorder: Sendable {
@@ -31,7 +32,7 @@ package final class ObservationRecorder: Sendable {
         // The default application has no such field in its log lines.
         if application != .default { logger[metadataKey: "application"] = "\(application)" }
         self.logger = logger
-        let names = ActionName.allCases.map(\.rawValue)
+        let names = ActionTable.all.map(\.description.name.rawValue)
         let label = [("application", application.rawValue)]
         func counter(_ name: String) -> Counter { Counter(label: name, dimensions: label, factory: factory) }
         actions = OutcomeCounters("skyrow_actions_total", of: label, values: names, factory: factory)
@@ -93,7 +94,7 @@ package final class ObservationRecorder: Sendable {
     private func count(_ observation: Observation) {
         switch observation {
         case .completed(let action, let code):
-            actions.increment(action.ordinal, code)
+            actions.increment(ActionTable.ordinal(of: action), code)
             if let use = CodeUse(action, code) { codes[use.ordinal].increment() }
         case .refused(let code):
             refusals.increment(0, code)

@@ -2,6 +2,8 @@ package import SkyrowModel
 
 /// The configuration of a service; every value has a default.
 package struct ServiceConfiguration: Sendable {
+    package static let defaultSessionLimit = 50
+
     /// The API keys and master keys; nil if all keys are in the database.
     package var keys: GivenKeys?
     /// How long a session lasts, however it is used; nil means forever.
@@ -58,7 +60,7 @@ package struct ServiceConfiguration: Sendable {
         keys: GivenKeys? = nil,
         tokenLifetime: Duration? = .seconds(365 * 86_400),
         sessionIdle: Duration? = .seconds(90 * 86_400),
-        sessionLimit: Int = 50,
+        sessionLimit: Int = defaultSessionLimit,
         sessionRotation: Duration? = nil,
         sessionCacheSize: Int = 10_000,
         sessionFreshness: Duration = .seconds(1),

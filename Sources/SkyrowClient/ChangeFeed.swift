@@ -1,4 +1,3 @@
-import SkyrowJSON
 public import SkyrowModel
 import SkyrowProtocol
 
@@ -22,7 +21,8 @@ extension RecordDatabase {
     /// - Parameters:
     ///   - query: its type, predicate and selected fields count; the predicate may only depend on the record itself.
     ///   - position: that of the last stored page; nil for a client that holds nothing.
-    ///   - waiting: how long a call waits for changes, 0 to 30 seconds; with nil the feed ends when it is up to date.
+    ///   - waiting: how long a call waits for changes, 0 to 30 seconds, rounded up to a whole one; with nil the feed ends when it
+    ///     is up to date.
     ///   - held: returns the ids and revisions that the client holds, for a comparison; without it the feed starts over.
     public func changes(
         of query: RecordQuery,
@@ -153,11 +153,11 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 hasEnded = true
                 return nil
             }
-            let response: ChangesResponse
+            let response: ChangesResult
             do throws(ClientError) {
                 response = try await feed.database.changes(
                     feed.query,
-                    from: position,
+                    from: position?.inRequest ?? .start,
                     waiting: isUpToDate ? feed.waiting : nil
                 )
             } catch {
@@ -167,19 +167,19 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 return nil
             }
             if let reset = response.reset { return try await page(after: reset) }
-            guard let next = response.position else {
+            guard let next = Position(after: response) else {
                 throw ClientError(.invalidResponse, "The response has neither a token nor a cursor.")
             }
             let wasUpToDate = isUpToDate
             position = next
             isUpToDate = next.kind == .token
             // A page without changes is skipped, unless it is the first one that is up to date.
-            if wasUpToDate, isUpToDate, response.changed.isEmpty, response.removed.isEmpty, !beginsAnew { return nil }
+            if wasUpToDate, response.isEmpty, !beginsAnew { return nil }
             defer { beginsAnew = false }
             return ChangePage(
                 beginsAnew: beginsAnew,
-                removed: response.removed,
-                changed: response.changed,
+                removed: response.removed.compactMap { try? RecordID($0) },
+                changed: response.records,
                 position: next,
                 isUpToDate: isUpToDate
             )
@@ -238,13 +238,13 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         var cursor: String?
         var token: String?
         repeat {
-            let page = try await database.compare(query, cursor: cursor)
+            let page = try await database.compare(query, after: cursor)
             if let reset = page.reset { return .reset(reset) }
-            for (id, revision) in page.pairs {
-                guard let id = try? RecordID(type: query.type, id: id) else {
+            for pair in page.pairs {
+                guard let id = try? RecordID(type: query.type, id: pair.id) else {
                     throw ClientError(.invalidResponse, "The service sent an invalid record id.")
                 }
-                there[id] = revision
+                there[id] = pair.revision
             }
             cursor = page.cursor
             token = page.token
@@ -262,25 +262,24 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
 }
 
-/// A response of `changes:fetch`.
-struct ChangesResponse {
-    var changed: [Record]
-    var removed: [RecordID]
-    var position: ChangeFeed.Position?
-    var reset: LiveReset?
-
-    init(_ json: JSONView) throws(SkyrowError) {
-        changed = []
-        for record in json["changed"].map({ Array($0.elements) }) ?? [] { changed.append(try Record(record)) }
-        removed = []
-        for id in json["removed"].map({ Array($0.elements) }) ?? [] { removed.append(try RecordID(id.string ?? "")) }
-        if let cursor = json["cursor"]?.string {
-            position = ChangeFeed.Position(.cursor, cursor)
-        } else if let token = json["token"]?.string {
-            position = ChangeFeed.Position(.token, token)
+extension ChangeFeed.Position {
+    /// nil where there is none after a reset.
+    fileprivate init?(after page: ChangesResult) {
+        if let cursor = page.cursor {
+            self.init(.cursor, cursor)
+        } else if let token = page.token {
+            self.init(.token, token)
+        } else {
+            return nil
         }
-        reset = json["reset"]?.string.map { LiveReset(rawValue: $0) }
     }
+
+    fileprivate var inRequest: ChangesRequest.Position { kind == .token ? .since(text) : .cursor(text) }
+}
+
+extension ChangesResult {
+    /// The changed records, which a client has whole.
+    var records: [Record] { changed.compactMap { $0 as? Record } }
 }
 
 extension RecordDatabase {
@@ -302,39 +301,30 @@ extension RecordDatabase {
         return records
     }
 
-    fileprivate func changes(
+    /// Returns a page of what changed in the records of a query.
+    func changes(
         _ query: RecordQuery,
-        from position: ChangeFeed.Position?,
-        waiting: Duration?
-    ) async throws(ClientError) -> ChangesResponse {
+        from position: ChangesRequest.Position,
+        waiting: Duration? = nil
+    ) async throws(ClientError) -> ChangesResult {
         let request = ChangesRequest(
             database: name,
             query: ChangeQuery(type: query.type, predicate: query.predicate, desiredFields: query.desiredFields),
-            position: position.map { $0.kind == .token ? .since($0.text) : .cursor($0.text) } ?? .start,
+            position: position,
             limit: min(max(query.limit, 1), ChangesRequest.maximumLimit),
             wait: waiting
         )
-        return try await client.call(.changesFetch) {
-            $0.changesParameters(request)
-        } read: { json throws(SkyrowError) in
-            try ChangesResponse(json)
-        }
+        return try await client.call(Actions.changesFetch, request)
     }
 
-    fileprivate func compare(
-        _ query: RecordQuery,
-        cursor: String?
-    ) async throws(ClientError) -> ComparedPage {
+    /// Returns a page of the ids and revisions of the records of a query.
+    func compare(_ query: RecordQuery, after cursor: String?) async throws(ClientError) -> ComparedRecords {
         let request = ChangesRequest(
             database: name,
             query: ChangeQuery(type: query.type, predicate: query.predicate, desiredFields: query.desiredFields),
             position: cursor.map { .cursor($0) } ?? .start,
             limit: ChangesRequest.maximumPairs
         )
-        return try await client.call(.changesCompare) {
-            $0.changesParameters(request)
-        } read: { json throws(SkyrowError) in
-            try ComparedPage(json)
-        }
+        return try await client.call(Actions.changesCompare, request)
     }
 }

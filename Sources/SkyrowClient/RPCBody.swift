@@ -10,7 +10,7 @@ enum RPCBody {
     /// Responses may be nested deeper than requests, since included records are inside records.
     private static let responseDepthLimit = 128
 
-    static func call(_ action: ActionName, parameters: ((JSONWriter) -> Void)?) -> [UInt8] {
+    static func call(_ action: ActionDescription, parameters: ((JSONWriter) -> Void)?) -> [UInt8] {
         let writer = JSONWriter()
         writer.beginObject()
         writer.key("jsonrpc")
@@ -18,7 +18,7 @@ enum RPCBody {
         writer.key("id")
         writer.integer(id)
         writer.key("method")
-        writer.string(action.rawValue)
+        writer.string(action.name.rawValue)
         if let parameters {
             writer.key("params")
             parameters(writer)
@@ -40,13 +40,13 @@ enum RPCBody {
             writer.key("method")
             switch request {
             case .subscribe(let request):
-                writer.string(ActionName.liveSubscribe.rawValue)
+                writer.string(Actions.liveSubscribe.name.rawValue)
                 writer.key("params")
-                writer.liveSubscribeParameters(request)
+                Actions.liveSubscribe.parameters.write(request, writer)
             case .watch(let request):
-                writer.string(ActionName.liveWatch.rawValue)
+                writer.string(Actions.liveWatch.name.rawValue)
                 writer.key("params")
-                writer.liveWatchParameters(request)
+                Actions.liveWatch.parameters.write(request, writer)
             }
             writer.endObject()
         }

@@ -1,6 +1,5 @@
-import SkyrowJSON
 public import SkyrowModel
-import SkyrowProtocol
+public import SkyrowProtocol
 
 extension RecordDatabase {
     /// Groups the records of a type and computes aggregates of each group.
@@ -12,54 +11,14 @@ extension RecordDatabase {
     /// for year in years.groups { print(year["year"], year["n"]) }
     /// ```
     public func aggregate(_ query: AggregateQuery) async throws(ClientError) -> AggregateGroups {
-        let database = name
-        return try await client.call(.recordAggregate) {
-            $0.aggregateParameters(query, database: database)
-        } read: { json throws(SkyrowError) in
-            try AggregateGroups(json)
+        let request = AggregateRequest(database: name, query: query)
+        guard case .found(let result) = try await client.call(Actions.recordAggregate, request) else {
+            throw .otherResult
         }
-    }
-}
-
-extension AggregateGroups {
-    /// Reads the result of `record:aggregate`.
-    init(_ json: JSONView) throws(SkyrowError) {
-        var groups: [AggregateGroup] = []
-        for group in json["groups"].map({ Array($0.elements) }) ?? [] { groups.append(try AggregateGroup(group)) }
-        self.init(groups: groups, hasMore: json["info"]?["has_more"]?.boolean ?? false)
-    }
-}
-
-/// The result of an `AggregateQuery`.
-public struct AggregateGroups: Hashable, Sendable {
-    public var groups: [AggregateGroup]
-    /// Whether the limit left out further groups.
-    public var hasMore = false
-}
-
-/// The keys and aggregates of one group, by name.
-public struct AggregateGroup: Hashable, Sendable {
-    private var values: [String: RecordValue] = [:]
-    /// The sums that exceed 64 bits.
-    private var longSums: [String: String] = [:]
-
-    init(_ json: JSONView) throws(SkyrowError) {
-        for (name, value) in json.uniqueMembers {
-            if value.kind == .integer, value.number == .outOfRange {
-                longSums[name] = String(decoding: value.source, as: UTF8.self)
-            } else {
-                values[name] = try RecordValue(value, field: name)
-            }
-        }
-    }
-
-    /// The value under a name; nil when the records of the group have no value, and for a sum that exceeds 64 bits.
-    public subscript(name: String) -> RecordValue? { values[name] }
-
-    /// The digits of a sum of integers of any size; nil for any other value.
-    public func digits(of name: String) -> String? {
-        if case .integer(let sum)? = values[name] { return "\(sum)" }
-        return longSums[name]
+        return AggregateGroups(
+            groups: result.groups.compactMap { $0 as? AggregateGroup },
+            hasMore: result.hasMore
+        )
     }
 }
 

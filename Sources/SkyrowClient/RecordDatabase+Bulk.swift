@@ -1,5 +1,4 @@
 import Foundation
-import SkyrowJSON
 public import SkyrowModel
 import SkyrowProtocol
 
@@ -21,7 +20,9 @@ extension RecordDatabase {
         atMost: Int,
         isDryRun: Bool = false
     ) async throws(ClientError) -> BulkResult {
-        try await change(.predicate(predicate), of: type, changes, atMost: atMost, isDryRun)
+        var request = request(.predicate(predicate), of: type, .update(changes, size: 0), isDryRun)
+        request.atMost = atMost
+        return try await client.write(Actions.recordUpdate, request)
     }
 
     /// Changes records of one type by their ids, all or none; the result reports the ids that were not found.
@@ -32,7 +33,8 @@ extension RecordDatabase {
         isDryRun: Bool = false
     ) async throws(ClientError) -> BulkResult {
         guard let type = ids.first?.type else { return BulkResult() }
-        return try await change(.ids(ids), of: type, changes, atMost: nil, isDryRun)
+        let request = request(.ids(ids), of: type, .update(changes, size: 0), isDryRun)
+        return try await client.write(Actions.recordUpdate, request)
     }
 
     /// Deletes all matching records of a type, or none.
@@ -43,31 +45,28 @@ extension RecordDatabase {
         atMost: Int,
         isDryRun: Bool = false
     ) async throws(ClientError) -> BulkResult {
-        try await change(.predicate(predicate), of: type, nil, atMost: atMost, isDryRun)
+        var request = request(.predicate(predicate), of: type, .delete, isDryRun)
+        request.atMost = atMost
+        guard case .matches(let result) = try await client.write(Actions.recordDelete, .matches(request)) else {
+            throw .otherResult
+        }
+        return result
     }
 
-    private func change(
+    private func request(
         _ match: RecordMatch,
         of type: RecordTypeName,
-        _ changes: RecordChanges?,
-        atMost: Int?,
+        _ change: BulkRequest.Change,
         _ isDryRun: Bool
-    ) async throws(ClientError) -> BulkResult {
-        let key = UUID().uuidString
-        let database = name
-        return try await client.call(changes == nil ? .recordDelete : .recordUpdate, repeatability: .safe) {
-            $0.bulkParameters(
-                match,
-                of: type,
-                changes: changes,
-                atMost: atMost,
-                isDryRun: isDryRun,
-                database: database,
-                idempotencyKey: isDryRun ? nil : key
-            )
-        } read: { json throws(SkyrowError) in
-            BulkResult(json)
-        }
+    ) -> BulkRequest {
+        BulkRequest(
+            database: name,
+            type: type,
+            match: match,
+            change: change,
+            isDryRun: isDryRun,
+            idempotencyKey: isDryRun ? nil : UUID().uuidString
+        )
     }
 }
 

@@ -1,5 +1,4 @@
 import Foundation
-import SkyrowJSON
 public import SkyrowModel
 import SkyrowProtocol
 
@@ -48,30 +47,21 @@ public struct RecordDatabase: Sendable {
         returning members: ReturnedMembers = .record
     ) async throws(ClientError) -> [Result<Record, SkyrowError>] {
         if drafts.isEmpty { return [] }
-        let key = UUID().uuidString
-        let database = name
-        return try await client.call(.recordSave, repeatability: .safe) {
-            $0.saveParameters(
-                drafts,
-                database: database,
-                isAtomic: atomically,
-                returning: members,
-                idempotencyKey: key
-            )
-        } read: { json throws(SkyrowError) in
-            try recordResults(json, count: drafts.count)
-        }
+        let request = SaveRequest(
+            database: name,
+            items: drafts.map { .draft($0) },
+            isAtomic: atomically,
+            returnedMembers: members,
+            idempotencyKey: UUID().uuidString
+        )
+        return try await client.write(Actions.recordSave, request).records(count: drafts.count)
     }
 
     /// Fetches records; returns the outcome of each, in the order of the ids.
     public func fetch(_ ids: [RecordID]) async throws(ClientError) -> [Result<Record, SkyrowError>] {
         if ids.isEmpty { return [] }
-        let database = name
-        return try await client.call(.recordFetch) {
-            $0.recordIDsParameters(ids, database: database)
-        } read: { json throws(SkyrowError) in
-            try recordResults(json, count: ids.count)
-        }
+        let request = RecordIDsRequest(database: name, ids: ids)
+        return try await client.call(Actions.recordFetch, request).records(count: ids.count)
     }
 
     /// Deletes records; returns the outcome of each, in the order of the ids.
@@ -97,13 +87,17 @@ public struct RecordDatabase: Sendable {
         atomically: Bool = false
     ) async throws(ClientError) -> [Result<DeletedDependents, SkyrowError>] {
         if ids.isEmpty { return [] }
-        let key = UUID().uuidString
-        let database = name
-        return try await client.call(.recordDelete, repeatability: .safe) {
-            $0.recordIDsParameters(ids, database: database, isAtomic: atomically, idempotencyKey: key)
-        } read: { json throws(SkyrowError) in
-            let results = try recordResults(json, count: ids.count)
-            return zip(results, json.elements).map { result, json in result.map { _ in DeletedDependents(json) } }
+        let request = RecordIDsRequest(
+            database: name,
+            ids: ids,
+            isAtomic: atomically,
+            idempotencyKey: UUID().uuidString
+        )
+        guard case .outcomes(let outcomes) = try await client.write(Actions.recordDelete, .ids(request)) else {
+            throw .otherResult
+        }
+        return try outcomes.results(count: ids.count) {
+            if case .deleted(_, let dependents) = $0 { dependents } else { nil }
         }
     }
 
@@ -111,28 +105,17 @@ public struct RecordDatabase: Sendable {
 
     /// Returns the records that match, and their number when the query counts them.
     public func query(_ query: RecordQuery) async throws(ClientError) -> QueryPage {
-        let database = name
-        return try await client.call(.recordQuery) {
-            $0.queryParameters(query, database: database)
-        } read: { json throws(SkyrowError) in
-            var included: [RecordID: Record] = [:]
-            for (id, record) in json["included"]?.uniqueMembers ?? [] {
-                included[try RecordID(id)] = try Record(record)
-            }
-            var records: [Record] = []
-            for record in json["records"].map({ Array($0.elements) }) ?? [] {
-                records.append(try Record(record, included: included))
-            }
-            let count = json["info"]?["count"]?.wholeNumber
-            return QueryPage(
-                records: records,
-                included: included,
-                count: count.flatMap { Int(exactly: $0) },
-                countKind: json["info"]?["count_kind"]?.string.flatMap { CountKind(rawValue: $0) },
-                cursor: json["info"]?["cursor"]?.string,
-                hasMore: json["info"]?["has_more"]?.boolean ?? false
-            )
-        }
+        let request = QueryRequest(database: name, query: query)
+        guard case .found(let result) = try await client.call(Actions.recordQuery, request) else { throw .otherResult }
+        var page = QueryPage(
+            records: result.records.compactMap { $0 as? Record },
+            count: result.count,
+            countKind: result.countKind,
+            cursor: result.cursor,
+            hasMore: result.hasMore
+        )
+        for case let record as Record in result.included?.map(\.source) ?? [] { page.included[record.id] = record }
+        return page
     }
 
     private func only<Value>(_ results: [Result<Value, SkyrowError>]) throws(ClientError) -> Value {
@@ -160,18 +143,35 @@ public struct QueryPage: Hashable, Sendable {
     public var hasMore = false
 }
 
-/// Reads one result per entry; a list of another length cannot be matched to the ids and is an invalid response.
-func recordResults(_ json: JSONView, count: Int) throws(SkyrowError) -> [Result<Record, SkyrowError>] {
-    guard json.isArray, json.count == count else {
-        throw .invalidArgument("The response must have one entry for each requested one.")
-    }
-    var results: [Result<Record, SkyrowError>] = []
-    results.reserveCapacity(count)
-    for element in json.elements {
-        switch try RecordEntry(element) {
-        case .record(let record): results.append(.success(record))
-        case .failure(let error, _): results.append(.failure(error))
+extension [RecordOutcome] {
+    /// One result an entry; a list of another length cannot be matched to the requested ones and is an invalid response.
+    ///
+    /// - Parameter value: what an entry that is no failure has; nil where it has something else.
+    func results<Value>(
+        count: Int,
+        _ value: (RecordOutcome) -> Value?
+    ) throws(ClientError) -> [Result<Value, SkyrowError>] {
+        let results = compactMap { outcome -> Result<Value, SkyrowError>? in
+            if case .failure(let error, _) = outcome { .failure(error) } else { value(outcome).map { .success($0) } }
         }
+        guard results.count == count else {
+            throw ClientError(
+                .invalidResponse,
+                "The response cannot be read: The response must have one entry for each requested one."
+            )
+        }
+        return results
     }
-    return results
+
+    /// The records that were read or written.
+    func records(count: Int) throws(ClientError) -> [Result<Record, SkyrowError>] {
+        try results(count: count) { if case .record(let source) = $0 { source as? Record } else { nil } }
+    }
+}
+
+extension ClientError {
+    static let otherResult = ClientError(
+        .invalidResponse,
+        "The response cannot be read: It has not the form of the action's result."
+    )
 }

@@ -1,4 +1,3 @@
-import SkyrowJSON
 import SkyrowModel
 import SkyrowProtocol
 
@@ -37,11 +36,6 @@ extension SkyrowClient {
     ) async throws(ClientError) -> [Result<Record, SkyrowError>] {
         if ids.isEmpty { return [] }
         let transfer = RecordTransfer(ids: ids, owner: owner)
-        return try await call(
-            .recordTransfer,
-            parameters: Actions.recordTransfer.writer(of: transfer)
-        ) { json throws(SkyrowError) in
-            try recordResults(json, count: ids.count)
-        }
+        return try await call(Actions.recordTransfer, transfer).records(count: ids.count)
     }
 }

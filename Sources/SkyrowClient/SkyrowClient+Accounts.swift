@@ -49,13 +49,13 @@ extension SkyrowClient {
             profile: try fields(of: profile),
             device: device
         )
-        return try await logIn(.authSignUp) { $0.signUpParameters(request) }
+        return try await logIn(Actions.authSignUp, request)
     }
 
     /// Creates an account without a login key and password, which is lost with its session.
     @discardableResult
     public func signUpAnonymously() async throws(ClientError) -> Account {
-        try await logIn(.authSignUp, parameters: nil)
+        try await logIn(Actions.authSignUp, SignUpRequest())
     }
 
     /// Gives an anonymous account login keys and a password; the account keeps its records.
@@ -70,8 +70,8 @@ extension SkyrowClient {
         password: String,
         profile: [String: RecordValue] = [:]
     ) async throws(ClientError) -> Account {
-        let request = SignUpRequest(authData: authData, password: password, profile: try fields(of: profile))
-        return try await logIn(.authRegister) { $0.signUpParameters(request) }
+        let request = RegisterRequest(authData: authData, password: password, profile: try fields(of: profile))
+        return try await logIn(Actions.authRegister, request)
     }
 
     private func fields(
@@ -108,7 +108,7 @@ extension SkyrowClient {
             newPassword: newPassword,
             device: device
         )
-        return try await logIn(.authLogIn) { $0.logInParameters(request) }
+        return try await logIn(Actions.authLogIn, request)
     }
 
     /// Ends the session, here in any case and on the service when it can be reached.
@@ -128,8 +128,7 @@ extension SkyrowClient {
     /// Changes the password, ends every session of the user, and begins a new one.
     @discardableResult
     public func changePassword(from oldPassword: String, to password: String) async throws(ClientError) -> Account {
-        let request = ChangePasswordRequest(oldPassword: oldPassword, password: password)
-        return try await logIn(.authPassword) { $0.changePasswordParameters(request) }
+        try await logIn(Actions.authPassword, ChangePasswordRequest(oldPassword: oldPassword, password: password))
     }
 
     /// Disables an account, as an administrator: its user cannot log in, and its sessions end.
@@ -164,40 +163,39 @@ extension SkyrowClient {
         _ action: Action<Parameters, AuthResult>,
         _ parameters: Parameters
     ) async throws(ClientError) -> Account {
-        try await logIn(action.name, parameters: action.writer(of: parameters))
+        try await logIn(action.description, parameters: action.writer(of: parameters))
     }
 
     /// Calls an action that returns an account with an access token, and stores the token.
     func logIn(
-        _ action: ActionName,
+        _ action: ActionDescription,
         parameters: ((JSONWriter) -> Void)?
     ) async throws(ClientError) -> Account {
         let (account, session) = try await call(action, parameters: parameters) { json throws(SkyrowError) in
-            try accountAndSession(json)
+            let result = try Codec.authResult.read(json, "result")
+            return (try Account(result), Session(userID: result.userID, accessToken: result.accessToken))
         }
         store(session)
         return account
     }
 }
 
-private func accountAndSession(_ json: JSONView) throws(SkyrowError) -> (Account, Session) {
-    guard let userID = json["user_id"]?.string.map({ UserID($0) }), let token = json["access_token"]?.string,
-        let profile = json["profile"]
-    else {
-        throw .invalidArgument("An account must have user_id, access_token and profile.")
+extension Account {
+    fileprivate init(_ result: AuthResult) throws(SkyrowError) {
+        guard let profile = result.profile.record as? Record else {
+            throw .invalidArgument("The profile of an account must be a record.")
+        }
+        self.init(
+            userID: result.userID,
+            profile: profile,
+            roles: result.roles,
+            heldRoles: result.profile.roles,
+            groups: result.profile.groups,
+            isVerified: result.profile.verified ?? false,
+            lastLoginAt: result.lastLoginAt,
+            lastSeenAt: result.lastSeenAt,
+            isNew: result.isNew ?? false,
+            isAnonymous: result.isAnonymous
+        )
     }
-    func texts(_ list: JSONView?) -> [String] { list.map { $0.elements.compactMap(\.string) } ?? [] }
-    let account = Account(
-        userID: userID,
-        profile: try Record(profile),
-        roles: texts(json["roles"]).map { RoleName($0) },
-        heldRoles: texts(profile["_roles"]).map { RoleName($0) },
-        groups: texts(profile["_groups"]).map { GroupName($0) },
-        isVerified: profile["_verified"]?.boolean ?? false,
-        lastLoginAt: try json["last_login_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
-        lastSeenAt: try json["last_seen_at"]?.string.map { text throws(SkyrowError) in try Timestamp(rfc3339: text) },
-        isNew: json["is_new"]?.boolean ?? false,
-        isAnonymous: json["is_anonymous"]?.boolean ?? false
-    )
-    return (account, Session(userID: userID, accessToken: token))
 }

@@ -35,8 +35,7 @@ extension SkyrowClient {
     /// Completes a log-in with a code of the second factor.
     @discardableResult
     public func logIn(_ request: SecondFactorRequest, code: String) async throws(ClientError) -> Account {
-        let request = FactorLogIn(handle: request.handle, code: code)
-        return try await logIn(.authLogInFactor) { Actions.authLogInFactor.parameters.write(request, $0) }
+        try await logIn(Actions.authLogInFactor, FactorLogIn(handle: request.handle, code: code))
     }
 
     /// Creates a secret for time-based codes, which takes effect with ``confirmTOTP(code:)``. Requires ``stepUp(password:)``.

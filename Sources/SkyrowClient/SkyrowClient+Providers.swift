@@ -1,4 +1,3 @@
-import SkyrowJSON
 import SkyrowModel
 import SkyrowProtocol
 
@@ -25,7 +24,7 @@ extension SkyrowClient {
         device: SessionDevice = SessionDevice()
     ) async throws(ClientError) -> Account {
         let token = ProviderToken(provider: provider, idToken: idToken, nonce: nonce, accessToken: accessToken)
-        return try await logIn(.authProviderLogIn) { $0.providerTokenParameters(token, device: device) }
+        return try await logIn(Actions.authProviderLogIn, ProviderLogIn(token: token, device: device))
     }
 
     /// Logs in with a token that the application's own server has signed.
@@ -34,8 +33,7 @@ extension SkyrowClient {
         customToken token: String,
         device: SessionDevice = SessionDevice()
     ) async throws(ClientError) -> Account {
-        let request = CustomTokenRequest(token: token, device: device)
-        return try await logIn(.ssoCustomTokenLogIn) { $0.customTokenParameters(request) }
+        try await logIn(Actions.ssoCustomTokenLogIn, CustomTokenLogIn(token: token, device: device))
     }
 
     /// Links a provider to the logged-in user, who can then log in by it. An anonymous account becomes registered and keeps
@@ -53,28 +51,17 @@ extension SkyrowClient {
         accessToken: String? = nil
     ) async throws(ClientError) {
         let token = ProviderToken(provider: provider, idToken: idToken, nonce: nonce, accessToken: accessToken)
-        // A token is valid once, so a repeated call would fail although the first one succeeded.
-        try await call(.authProviderLink) {
-            $0.providerTokenParameters(token)
-        } read: { _ throws(SkyrowError) in
-        }
+        try await call(Actions.authProviderLink, token)
     }
 
     /// Unlinks a provider from the logged-in user; refused when it is the user's only way to log in.
     public func unlinkProvider(_ provider: String) async throws(ClientError) {
-        try await call(.authProviderUnlink) {
-            $0.providerParameters(provider)
-        } read: { _ throws(SkyrowError) in
-        }
+        try await call(Actions.authProviderUnlink, provider)
     }
 
     /// Returns the providers by which the logged-in user can log in.
     public func identities() async throws(ClientError) -> [AccountIdentity] {
-        try await call(.authProviderList) { json throws(SkyrowError) in
-            var identities: [AccountIdentity] = []
-            for element in json.elements { identities.append(try AccountIdentity(result: element)) }
-            return identities
-        }
+        try await call(Actions.authProviderList, ())
     }
 
     /// Starts a sign-in with a provider in the browser; open the address of the result there.
@@ -110,11 +97,7 @@ extension SkyrowClient {
             purpose: links ? .link : stepsUp ? .stepUp : .logIn,
             scopes: scopes
         )
-        return try await call(.authProviderStart) {
-            $0.providerStartParameters(request)
-        } read: { json throws(SkyrowError) in
-            try ProviderStart(result: json)
-        }
+        return try await call(Actions.authProviderStart, request)
     }
 
     /// Completes a sign-in in the browser with the code of the redirect, which is valid once and for a minute.
@@ -130,16 +113,14 @@ extension SkyrowClient {
         codeVerifier: String,
         device: SessionDevice = SessionDevice()
     ) async throws(ClientError) -> Account {
-        let request = ProviderFinishRequest(code: code, codeVerifier: codeVerifier, device: device)
-        return try await logIn(.authProviderFinish) { $0.providerFinishParameters(request) }
+        try await logIn(
+            Actions.authProviderFinish,
+            ProviderFinishRequest(code: code, codeVerifier: codeVerifier, device: device)
+        )
     }
 
     /// Returns the tokens that a provider issued for the logged-in user, when the service keeps them.
     public func tokens(of provider: String) async throws(ClientError) -> ProviderTokens {
-        try await call(.authProviderToken) {
-            $0.providerParameters(provider)
-        } read: { json throws(SkyrowError) in
-            try ProviderTokens(result: json)
-        }
+        try await call(Actions.authProviderToken, provider)
     }
 }

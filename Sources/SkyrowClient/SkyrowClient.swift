@@ -108,23 +108,37 @@ extension SkyrowClient {
         _ action: Action<Parameters, Result>,
         _ parameters: Parameters
     ) async throws(ClientError) -> Result {
-        try await call(action.name, parameters: action.writer(of: parameters)) { json throws(SkyrowError) in
+        try await call(action.description, parameters: action.writer(of: parameters)) { json throws(SkyrowError) in
             try action.result.read(json, "result")
         }
+    }
+
+    /// Calls a write that has an idempotency key or changes nothing, so that it can be repeated.
+    func write<Parameters, Value>(
+        _ action: Action<Parameters, WriteResult<Value>>,
+        _ parameters: Parameters
+    ) async throws(ClientError) -> Value {
+        let parameters = action.writer(of: parameters)
+        let result = try await call(action.description, repeatability: .safe, parameters: parameters) {
+            json throws(SkyrowError) in
+            try action.result.read(json, "result")
+        }
+        guard case .fresh(let value) = result else { throw .otherResult }
+        return value
     }
 
     /// Calls an action, retries it where that is safe and useful, and reads its result.
     ///
     /// - Parameters:
-    ///   - repeatability: whether the call may be repeated; nil: safe when the action catalog says that it changes no data.
+    ///   - repeatability: whether the call may be repeated; nil: safe unless a second call may have a second effect.
     ///   - parameters: writes the named parameters as an object.
     func call<Result>(
-        _ action: ActionName,
+        _ action: ActionDescription,
         repeatability: Repeatability? = nil,
         parameters: ((JSONWriter) -> Void)? = nil,
         read: (JSONView) throws(SkyrowError) -> Result
     ) async throws(ClientError) -> Result {
-        let repeatability = repeatability ?? (ActionCatalog[action].effect == .once ? .unsafe : .safe)
+        let repeatability = repeatability ?? (action.effect == .once ? .unsafe : .safe)
         let body = RPCBody.call(action, parameters: parameters)
         var attempt = 1
         while true {
@@ -138,7 +152,7 @@ extension SkyrowClient {
                 failure = error
             }
             // An action that requires a key ignores the session's token.
-            if failure.serverCode == .accessTokenNotAccepted, ActionCatalog[action].requirement != .key {
+            if failure.serverCode == .accessTokenNotAccepted, action.requirement != .key {
                 forget(session)
             }
             guard

@@ -1,5 +1,6 @@
 package import SkyrowModel
 package import SkyrowPostgres
+package import SkyrowProtocol
 package import SkyrowStore
 
 // The store takes a caller's `RecordAccess`; tests give the caller, and resolve the access as the actions do.

@@ -1,6 +1,7 @@
 import Logging
 package import SkyrowModel
 package import SkyrowPostgres
+import SkyrowProtocol
 package import SkyrowStore
 
 /// A store on a temporary database, with the types of ``SchemaCatalog/notes`` and the users ann and bob.

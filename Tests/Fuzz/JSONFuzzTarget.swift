@@ -54,28 +54,22 @@ private func readEntry(_ entry: RPCEntry) {
 /// Nothing but `SkyrowError` may come of a message, and what was read can be written and read again.
 private func readEveryMessage(_ json: JSONView) {
     _ = try? V1Request(json)
-    _ = try? RecordIDsRequest(parameters: json)
-    _ = try? SignUpRequest(parameters: json)
-    _ = try? LogInRequest(parameters: json)
-    _ = try? ChangePasswordRequest(parameters: json)
+    check(Actions.recordFetch.parameters, json)
+    check(Actions.recordDelete.parameters, json)
+    check(Actions.authSignUp.parameters, json)
+    check(Actions.authLogIn.parameters, json)
+    check(Actions.authPassword.parameters, json)
     check(Actions.schemaCreate.parameters, json)
     check(Actions.schemaRename.parameters, json)
     check(Actions.schemaDelete.parameters, json)
     _ = try? RecordSchema(result: json)
-    _ = try? RecordEntry(json)
+    _ = try? Actions.recordSave.result.read(json, "result")
+    _ = try? Actions.recordDelete.result.read(json, "result")
+    _ = try? Actions.recordQuery.result.read(json, "result")
     _ = SkyrowError(rpc: json)
-    if let query = try? QueryRequest(parameters: json).query {
-        func read(_ json: JSONView) throws(SkyrowError) -> RecordQuery { try QueryRequest(parameters: json).query }
-        checkStability(of: query, write: { $0.queryParameters($1, database: .everyone) }, read: read)
-    }
-    if let query = try? AggregateRequest(parameters: json).query {
-        func read(_ json: JSONView) throws(SkyrowError) -> AggregateQuery {
-            try AggregateRequest(parameters: json).query
-        }
-        checkStability(of: query, write: { $0.aggregateParameters($1, database: .everyone) }, read: read)
-    }
-    _ = try? BulkRequest(updateParameters: json)
-    _ = try? BulkRequest(deleteParameters: json)
+    check(Actions.recordQuery.parameters, json)
+    check(Actions.recordAggregate.parameters, json)
+    check(Actions.recordUpdate.parameters, json)
     check(Actions.schemaIndexCreate.parameters, json)
     readChangesAndAccounts(json)
     for item in (try? SaveRequest(parameters: json))?.items ?? [] {
@@ -86,24 +80,18 @@ private func readEveryMessage(_ json: JSONView) {
 }
 
 private func readChangesAndAccounts(_ json: JSONView) {
-    for request in [try? ChangesRequest(fetchParameters: json), try? ChangesRequest(compareParameters: json)] {
-        guard let holding = request?.holding else { continue }
+    if let holding = (try? Actions.changesFetch.parameters.read(json))?.holding {
         _ = holding.mayHold("note/1")
-        guard case .filter(var filter) = holding else { continue }
-        filter.insert("note/2")
-        precondition(filter.mayContain("note/2"), "A filter does not have what was put into it.")
-    }
-    if let request = try? LiveSubscribeRequest(parameters: json) {
-        func read(_ json: JSONView) throws(SkyrowError) -> LiveSubscribeRequest {
-            try LiveSubscribeRequest(parameters: json)
+        if case .filter(var filter) = holding {
+            filter.insert("note/2")
+            precondition(filter.mayContain("note/2"), "A filter does not have what was put into it.")
         }
-        checkStability(of: request, write: { $0.liveSubscribeParameters($1) }, read: read)
     }
-    if let request = try? LiveWatchRequest(parameters: json) {
-        func read(_ json: JSONView) throws(SkyrowError) -> LiveWatchRequest { try LiveWatchRequest(parameters: json) }
-        checkStability(of: request, write: { $0.liveWatchParameters($1) }, read: read)
-    }
-    _ = try? RegisterRequest(parameters: json)
+    check(Actions.authRegister.parameters, json)
+    check(Actions.changesFetch.parameters, json)
+    check(Actions.changesCompare.parameters, json)
+    check(Actions.liveSubscribe.parameters, json)
+    check(Actions.liveWatch.parameters, json)
     check(Actions.schemaAccessSet.parameters, json)
     check(Actions.schemaAccess.parameters, json)
     check(Actions.schemaDefaultAccess.parameters, json)
@@ -123,10 +111,12 @@ private func readChangesAndAccounts(_ json: JSONView) {
     check(Actions.userDelete.parameters, json)
     check(Actions.authDisableSet.parameters, json)
     check(Actions.authDefaultAccessSet.parameters, json)
-    _ = try? ProviderStartRequest(parameters: json)
-    _ = try? ProviderFinishRequest(parameters: json)
-    _ = try? ProviderLogInRequest(parameters: json)
-    _ = try? CustomTokenRequest(parameters: json)
+    check(Actions.authProviderStart.parameters, json)
+    check(Actions.authProviderFinish.parameters, json)
+    check(Actions.authProviderLogIn.parameters, json)
+    check(Actions.ssoCustomTokenLogIn.parameters, json)
+    check(Actions.ssoOAuthSignUp.parameters, json)
+    check(Actions.ssoOAuthLink.parameters, json)
     check(Actions.relationAdd.parameters, json)
     check(Actions.relationQuery.parameters, json)
     check(Actions.relationBlock.parameters, json)

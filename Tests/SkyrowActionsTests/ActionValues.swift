@@ -1,3 +1,4 @@
+import SkyrowJSON
 import SkyrowModel
 import SkyrowProtocol
 import SkyrowStore
@@ -44,22 +45,46 @@ extension RecordOutcome {
 }
 
 extension WriteResult<[RecordOutcome]> {
+    /// The outcomes, read from the text where that was kept.
+    var outcomes: [RecordOutcome] {
+        guard case .fresh(let outcomes) = self.read(by: Actions.recordSave.result) else { return [] }
+        return outcomes
+    }
+
+    var summaries: [String] { outcomes.map(\.summary) }
+}
+
+extension WriteResult<DeletionResult> {
     var summaries: [String] {
-        switch self {
-        case .fresh(let outcomes): outcomes.map(\.summary)
-        case .encoded(let bytes, _): [String(decoding: bytes, as: UTF8.self)]
-        }
+        guard case .fresh(.outcomes(let outcomes)) = self.read(by: Actions.recordDelete.result) else { return [] }
+        return outcomes.map(\.summary)
     }
 }
 
-/// What a test stores as the bytes of an answer.
-@Sendable func summarize(_ outcomes: [RecordOutcome]) -> [UInt8] {
-    Array(outcomes.map(\.summary).joined(separator: " ").utf8)
+extension WriteResult {
+    fileprivate func read(by codec: Codec<WriteResult>) -> WriteResult {
+        guard case .encoded(let bytes, _) = self else { return self }
+        return try! JSONDocument(bytes).withRoot { json throws(SkyrowError) in try codec.read(json, "result") }
+    }
 }
 
 extension ActionService {
-    func save(_ request: SaveRequest, by caller: Caller) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
-        try await save(request, by: caller, encode: summarize)
+    /// Performs an action with parameters as they are, also such as no request can have.
+    func perform<Parameters, Result>(
+        _ action: Action<Parameters, Result>,
+        _ parameters: Parameters,
+        _ call: Call
+    ) async throws(SkyrowError) -> Result {
+        guard let entry = ActionTable[action.name] as? Entry<Parameters, Result> else { throw .unexpected }
+        return try await entry.run(parameters, self, call)
+    }
+
+    func save(
+        _ request: SaveRequest,
+        by caller: Caller,
+        with credentials: Credentials = Credentials()
+    ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
+        try await perform(Actions.recordSave, request, Call(by: caller, with: credentials))
     }
 
     func delete(
@@ -68,20 +93,64 @@ extension ActionService {
         atomic: Bool = false,
         key: String? = nil,
         by caller: Caller
-    )
-        async throws(SkyrowError) -> WriteResult<[RecordOutcome]>
-    {
-        try await delete(
-            RecordIDsRequest(database: database, ids: ids.map { id($0) }, isAtomic: atomic, idempotencyKey: key),
-            by: caller,
-            encode: summarize
-        )
+    ) async throws(SkyrowError) -> WriteResult<DeletionResult> {
+        let ids = ids.map { id($0) }
+        let request = RecordIDsRequest(database: database, ids: ids, isAtomic: atomic, idempotencyKey: key)
+        return try await perform(Actions.recordDelete, .ids(request), Call(by: caller))
+    }
+
+    func fetch(_ request: RecordIDsRequest, by caller: Caller) async throws(SkyrowError) -> [RecordOutcome] {
+        try await perform(Actions.recordFetch, request, Call(by: caller))
     }
 
     func fetch(_ ids: String..., in database: DatabaseName = .everyone, by caller: Caller) async throws(SkyrowError)
         -> [String]
     {
         try await fetch(RecordIDsRequest(database: database, ids: ids.map { id($0) }), by: caller).map(\.summary)
+    }
+
+    func query(_ request: QueryRequest, by caller: Caller) async throws(SkyrowError) -> QueryResult {
+        guard case .found(let page) = try await perform(Actions.recordQuery, request, Call(by: caller)) else {
+            throw .unexpected
+        }
+        return page
+    }
+
+    func signUp(
+        _ request: SignUpRequest,
+        by caller: Caller = .anonymous,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await run(Actions.authSignUp, request, by: caller, from: client, origin: origin)
+    }
+
+    func logIn(
+        _ request: LogInRequest,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await run(Actions.authLogIn, request, from: client, origin: origin)
+    }
+
+    func changePassword(
+        _ request: ChangePasswordRequest,
+        by caller: Caller,
+        with own: Credentials = Credentials(),
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await run(Actions.authPassword, request, by: caller, with: own, from: client, origin: origin)
+    }
+
+    func register(
+        _ request: RegisterRequest,
+        by caller: Caller,
+        with own: Credentials,
+        from client: ClientKey = .none,
+        origin: RequestOrigin = RequestOrigin()
+    ) async throws(SkyrowError) -> AuthResult {
+        try await run(Actions.authRegister, request, by: caller, with: own, from: client, origin: origin)
     }
 
     /// Signs up and answers with the caller that the new token makes.

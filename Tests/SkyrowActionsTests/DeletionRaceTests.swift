@@ -75,7 +75,7 @@ import Testing
                             }
                         }
                     }
-                    let last: ActionName = kinds.count == 1 ? .authPassword : .me
+                    let last = kinds.count == 1 ? Actions.authPassword.name : Actions.me.name
                     try await fixture.observations.wait(for: "a use") { $0 == .completed(last, nil) }
                     _ = try await fixture.service.run(
                         Actions.userDelete,

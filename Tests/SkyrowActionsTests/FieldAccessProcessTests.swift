@@ -26,7 +26,10 @@ import Testing
                 }
                 let everywhere = FieldRuleScope(type: nil, field: nil)
                 let rows: [(rules: [SkygearFieldRule], film: [AccessCondition], song: [AccessCondition])] = [
-                    ([SkygearFieldRule(everywhere, .role("staff"), readable: true)], [.never, .always], [.never, .always]),
+                    (
+                        [SkygearFieldRule(everywhere, .role("staff"), readable: true)], [.never, .always],
+                        [.never, .always]
+                    ),
                     (
                         [
                             SkygearFieldRule(everywhere, .role("staff"), readable: true),

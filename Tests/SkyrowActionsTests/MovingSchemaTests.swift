@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization
@@ -15,7 +16,7 @@ import Testing
                 let draft = RecordDraft(id: id(name), fields: fields.map { (field($0.key), $0.value) })
                 let request = SaveRequest(database: .everyone, items: [.draft(draft)])
                 guard
-                    case .fresh(let outcomes) = try await fixture.service.save(request, by: ann, encode: { _ in [] })
+                    case .fresh(let outcomes) = try await fixture.service.save(request, by: ann)
                 else { throw SkyrowError(.unexpectedError, "Not the expected result.") }
                 return outcomes[0]
             }
@@ -98,7 +99,7 @@ import Testing
                     precondition: precondition
                 )
                 let request = SaveRequest(database: .everyone, items: [.draft(draft)])
-                let result = try await fixture.service.save(request, by: caller, encode: { _ in [] })
+                let result = try await fixture.service.save(request, by: caller)
                 guard case .fresh(let outcomes) = result, case .failure(let error, _) = outcomes[0] else {
                     return nil
                 }

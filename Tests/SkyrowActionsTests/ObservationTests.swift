@@ -14,20 +14,20 @@ import Testing
     @Test func countersHaveBoundedLabels() {
         let metrics = TestMetrics()
         let recorder = ObservationRecorder(logger: .quiet, factory: metrics)
-        recorder.record(.completed(.recordFetch, nil))
-        recorder.record(.completed(.recordFetch, nil))
-        recorder.record(.completed(.recordSave, .permissionDenied))
-        recorder.record(.completed(.recordSave, ErrorCode(rawValue: 4711)))
-        recorder.record(.completed(.recordSave, ErrorCode(rawValue: 4712)))
+        recorder.record(.completed(Actions.recordFetch.name, nil))
+        recorder.record(.completed(Actions.recordFetch.name, nil))
+        recorder.record(.completed(Actions.recordSave.name, .permissionDenied))
+        recorder.record(.completed(Actions.recordSave.name, ErrorCode(rawValue: 4711)))
+        recorder.record(.completed(Actions.recordSave.name, ErrorCode(rawValue: 4712)))
         recorder.record(.refused(.accessKeyNotAccepted))
         recorder.record(.accessDenied(.field))
         recorder.record(.loggedIn(.password, nil))
         recorder.record(.loggedIn(.customToken, .invalidCredentials))
         recorder.record(.loggedIn(.password, ErrorCode(rawValue: 4711)))
-        recorder.record(.completed(.authResetRequest, nil))
-        recorder.record(.completed(.authResetConfirm, .invalidToken))
-        recorder.record(.completed(.authResetConfirm, .passwordPolicyViolated))
-        recorder.record(.completed(.authLinkLogIn, .secondFactorRequired))
+        recorder.record(.completed(Actions.authResetRequest.name, nil))
+        recorder.record(.completed(Actions.authResetConfirm.name, .invalidToken))
+        recorder.record(.completed(Actions.authResetConfirm.name, .passwordPolicyViolated))
+        recorder.record(.completed(Actions.authLinkLogIn.name, .secondFactorRequired))
         recorder.record(.passwordHashed)
         recorder.record(.purged(sessions: 3, idempotencyKeys: 0))
         let counts = metrics.counters.filter { !$0.values.isEmpty }.map { counter in
@@ -69,8 +69,7 @@ import Testing
         for place in 0..<3 { #expect(Set(found.map { ObjectIdentifier($0[place]) }).count == 1) }
     }
 
-    @Test func actionsAndCodesKnowTheirPlaces() {
-        #expect(ActionName.allCases.map(\.ordinal) == Array(ActionName.allCases.indices))
+    @Test func codesKnowTheirPlaces() {
         #expect(ErrorCode.registered.map(\.ordinal) == Array(ErrorCode.registered.indices))
         #expect(ErrorCode.registered.count == ErrorCode.names.count)
         #expect(ErrorCode(rawValue: 4711).ordinal == nil)

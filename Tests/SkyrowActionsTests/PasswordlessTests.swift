@@ -146,10 +146,10 @@ import Testing
             try await providers.link("ann", with: ann)
             let (caller, credentials) = try await providers.caller(ann)
             if admitsPasswords {
-                try await service.unlinkProvider("test", by: caller, with: credentials)
+                try await service.run(Actions.authProviderUnlink, "test", by: caller, with: credentials)
             } else {
                 try await expectError(.constraintViolated) {
-                    try await service.unlinkProvider("test", by: caller, with: credentials)
+                    try await service.run(Actions.authProviderUnlink, "test", by: caller, with: credentials)
                 }
             }
         }

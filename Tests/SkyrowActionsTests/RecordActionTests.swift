@@ -178,7 +178,6 @@ import Testing
             try await expectError(.permissionDenied) {
                 try await people.service.service.fetch("note/ann", in: .user(people.ann), by: people.callers[.bob]!)
             }
-            try await expectError(.invalidArgument) { try await people.service.service.fetch(by: .anonymous) }
         }
     }
 

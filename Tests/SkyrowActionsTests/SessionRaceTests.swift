@@ -37,7 +37,9 @@ import Testing
             for round in 0..<20 {
                 let (result, caller) = try await service.signUp("ann\(round)", password: "correct horse")
                 let uses = (0..<4).map { _ in Task { try await Self.useUp(result.accessToken, service) } }
-                try await fixture.observations.wait(for: "a use of the token") { $0 == .completed(.me, nil) }
+                try await fixture.observations.wait(for: "a use of the token") {
+                    $0 == .completed(Actions.me.name, nil)
+                }
                 switch ending {
                 case .changedPassword:
                     _ = try await service.changePassword(
@@ -56,7 +58,9 @@ import Testing
                     try await service.run(Actions.authLogOut, with: .token(result.accessToken))
                 }
                 // From here on nothing that is remembered admits it, nor the database.
-                #expect((try? service.cachedCaller(.token(result.accessToken), for: .user)) == .some(nil))
+                #expect(
+                    (try? service.cachedCaller(.token(result.accessToken), for: Actions.me.description)) == .some(nil)
+                )
                 var tokens: Set<String> = []
                 for use in uses { tokens.formUnion(try await use.value) }
                 for token in tokens {

@@ -109,20 +109,28 @@ import Testing
             let own = Credentials.token(first.accessToken)
             service.forget(.all)
             _ = try await service.authenticate(own, for: .user)
-            #expect(await service.renewToken(of: own, by: caller, for: .recordFetch) == nil)
+            #expect(await service.renewToken(of: own, by: caller, for: Actions.recordFetch.description) == nil)
             fixture.clock.advance(by: .seconds(3601))
             _ = try await service.authenticate(own, for: .user)
             // Where the token is not looked at, or another one is given out anyway.
-            for action in [ActionName.authLogIn, .authRotate, .authPassword, .authLogOut] {
+            for action in [
+                Actions.authLogIn.description, Actions.authRotate.description, Actions.authPassword.description,
+                Actions.authLogOut.description,
+            ] {
                 #expect(await service.renewToken(of: own, by: caller, for: action) == nil)
             }
-            let token = try #require(await service.renewToken(of: own, by: caller, for: .recordFetch))
+            let token = try #require(
+                await service.renewToken(of: own, by: caller, for: Actions.recordFetch.description)
+            )
             #expect(try await service.authenticate(.token(token), for: .user) == caller)
             // The one before gets no other one, and goes on for the moment.
             _ = try await service.authenticate(own, for: .user)
-            #expect(await service.renewToken(of: own, by: caller, for: .recordFetch) == nil)
+            #expect(await service.renewToken(of: own, by: caller, for: Actions.recordFetch.description) == nil)
             // By default none is.
-            #expect(await fixture.service.renewToken(of: .token(token), by: caller, for: .recordFetch) == nil)
+            #expect(
+                await fixture.service.renewToken(of: .token(token), by: caller, for: Actions.recordFetch.description)
+                    == nil
+            )
         }
     }
 }

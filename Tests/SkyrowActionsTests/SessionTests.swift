@@ -11,14 +11,14 @@ import Testing
         try await withService { fixture in
             let (result, caller) = try await fixture.service.signUp("ann")
             #expect(fixture.observations.count { $0 == .sessionLoaded(found: true) } == 0)
-            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: Actions.me.description) == caller)
             fixture.clock.advance(by: .milliseconds(999))
-            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: Actions.me.description) == caller)
             fixture.clock.advance(by: .milliseconds(1))
-            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == nil)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: Actions.me.description) == nil)
             #expect(try await fixture.service.authenticate(.token(result.accessToken), for: .user) == caller)
             #expect(fixture.observations.count { $0 == .sessionLoaded(found: true) } == 1)
-            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: Actions.me.description) == caller)
         }
     }
 
@@ -43,10 +43,12 @@ import Testing
             try await fixture.withSecondService { second in
                 let (result, caller) = try await fixture.service.signUp("ann")
                 #expect(try await second.service.authenticate(.token(result.accessToken), for: .user) == caller)
-                #expect(try second.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
+                #expect(
+                    try second.service.cachedCaller(.token(result.accessToken), for: Actions.me.description) == caller
+                )
                 try await fixture.service.run(Actions.authLogOut, with: .token(result.accessToken))
                 try await second.observations.wait(for: "sessionsForgotten") { $0 == .sessionsForgotten(.token) }
-                #expect(try second.service.cachedCaller(.token(result.accessToken), for: .user) == nil)
+                #expect(try second.service.cachedCaller(.token(result.accessToken), for: Actions.me.description) == nil)
                 try await expectError(.accessTokenNotAccepted) {
                     try await second.service.authenticate(.token(result.accessToken), for: .user)
                 }
@@ -78,9 +80,9 @@ import Testing
     @Test func afterAnInterruptionOfTheNoticesNothingIsRemembered() async throws {
         try await withService { fixture in
             let (result, caller) = try await fixture.service.signUp("ann")
-            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == caller)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: Actions.me.description) == caller)
             fixture.service.forget(.listening(again: true))
-            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: .user) == nil)
+            #expect(try fixture.service.cachedCaller(.token(result.accessToken), for: Actions.me.description) == nil)
         }
     }
 

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -133,7 +134,7 @@ import Testing
                 fixture.service,
                 by: ServiceFixture.masterCaller
             )
-            _ = try await AccountDesk(store: fixture.service.store, passwords: ServiceFixture.cheapHashing).create(
+            _ = try await fixture.service.createAccount(
                 SignUpRequest(
                     authData: ["username": "carl"],
                     password: "a long secret",

@@ -42,8 +42,7 @@ import Testing
         let result = try await fixture.service.save(
             SaveRequest(draft("user/\(visit.user)", fields)),
             by: caller ?? visit.caller,
-            with: visit.own,
-            encode: summarize
+            with: visit.own
         )
         guard case .fresh(let outcomes) = result, case .failure(let error, _)? = outcomes.first else { return nil }
         return error
@@ -235,11 +234,11 @@ import Testing
             let login = try await logIn(fixture)
             let drafts = [draft("user/\(login.user)", ["email": "eve@example.org"]), draft("note/1", ["title": "x"])]
             let some = SaveRequest(database: .everyone, items: drafts.map { .draft($0) })
-            let saved = try await service.save(some, by: login.caller, with: login.own, encode: summarize)
+            let saved = try await service.save(some, by: login.caller, with: login.own)
             #expect(saved.summaries == ["StepUpRequired", "saved"])
             let whole = SaveRequest(database: .everyone, items: drafts.map { .draft($0) }, isAtomic: true)
             let error = try await expectError(.atomicOperationFailure) {
-                try await service.save(whole, by: login.caller, with: login.own, encode: summarize)
+                try await service.save(whole, by: login.caller, with: login.own)
             }
             guard case .error(let inner)? = error?.info["user/\(login.user)"] else {
                 Issue.record("The profile has no error of its own.")

@@ -123,29 +123,20 @@ import Testing
 }
 
 /// What an operator does with accounts at a terminal.
-@Suite struct AccountDeskTests {
-    private func withDesk(_ body: (AccountDesk, ServiceFixture) async throws -> Void) async throws {
-        try await withService { fixture in
-            try await body(
-                AccountDesk(
-                    store: fixture.service.store,
-                    passwords: ServiceFixture.cheapHashing,
-                    policy: AccountPolicy(passwords: PasswordPolicy(minimumLength: 1))
-                ),
-                fixture
-            )
-        }
+@Suite struct OperatorAccountTests {
+    private func withOperator(_ body: (ActionService, ServiceFixture) async throws -> Void) async throws {
+        try await withService { fixture in try await body(fixture.service, fixture) }
     }
 
     @Test func anAccountIsMadeWithRolesAndWithoutASession() async throws {
-        try await withDesk { desk, fixture in
+        try await withOperator { service, fixture in
             try await fixture.service.store.roles.setDefault(["reader"])
             let request = SignUpRequest(
                 authData: ["username": "ann"],
                 password: "secret",
                 profile: [(field("email"), .string("ann@example.org"))]
             )
-            let id = try await desk.create(request, roles: ["admin"])
+            let id = try await service.createAccount(request, roles: ["admin"])
             #expect(try await fixture.psql("SELECT count(*) FROM _session") == "0")
             let found = try await fixture.service.store.users.accounts(named: "ANN")
             #expect(found.map(\.id) == [id])
@@ -160,13 +151,16 @@ import Testing
     }
 
     @Test func aTakenNameAndAnUnknownRoleMakeNothing() async throws {
-        try await withDesk { desk, fixture in
+        try await withOperator { service, fixture in
             _ = try await fixture.service.signUp("ann")
             try await expectError(.duplicated) {
-                try await desk.create(SignUpRequest(authData: ["username": "Ann"], password: "secret"))
+                try await service.createAccount(SignUpRequest(authData: ["username": "Ann"], password: "secret"))
             }
             let error = try await expectError(.resourceNotFound) {
-                try await desk.create(SignUpRequest(authData: ["username": "bob"], password: "x"), roles: ["Admn"])
+                try await service.createAccount(
+                    SignUpRequest(authData: ["username": "bob"], password: "x"),
+                    roles: ["Admn"]
+                )
             }
             #expect(error?.message == "The role 'Admn' does not exist; existing roles: Admin.")
             #expect(try await fixture.psql("SELECT count(*) FROM _user") == "1")
@@ -174,32 +168,80 @@ import Testing
     }
 
     @Test func aRoleThatTwoSpellingsFitMustBeSpelledOut() async throws {
-        try await withDesk { desk, fixture in
+        try await withOperator { service, fixture in
             try await fixture.psql("INSERT INTO _role (name) VALUES ('editor'), ('Editor')")
             try await expectError(.resourceNotFound) {
-                try await desk.create(SignUpRequest(authData: ["username": "a"], password: "x"), roles: ["EDITOR"])
+                try await service.createAccount(
+                    SignUpRequest(authData: ["username": "a"], password: "x"),
+                    roles: ["EDITOR"]
+                )
             }
-            _ = try await desk.create(SignUpRequest(authData: ["username": "a"], password: "x"), roles: ["editor"])
+            _ = try await service.createAccount(
+                SignUpRequest(authData: ["username": "a"], password: "x"),
+                roles: ["editor"]
+            )
             #expect(try await fixture.psql("SELECT role FROM _user_role") == "editor")
         }
     }
 
     @Test func anIdMeansItsAccountAndANameEveryAccountThatHasIt() async throws {
-        try await withDesk { desk, fixture in
+        try await withOperator { service, fixture in
             let users = fixture.service.store.users
-            let first = try await desk.create(SignUpRequest(authData: ["username": "ann"], password: "x"))
-            let second = try await desk.create(SignUpRequest(authData: ["username": first.rawValue], password: "x"))
-            let third = try await desk.create(SignUpRequest(authData: ["email": "ann"], password: "x"))
+            let first = try await service.createAccount(SignUpRequest(authData: ["username": "ann"], password: "x"))
+            let second = try await service.createAccount(
+                SignUpRequest(authData: ["username": first.rawValue], password: "x")
+            )
+            let third = try await service.createAccount(SignUpRequest(authData: ["email": "ann"], password: "x"))
             #expect(try await users.accounts(named: first.rawValue).map(\.id) == [first])
             #expect(try await Set(users.accounts(named: "ann").map(\.id)) == [first, third])
             #expect(try await users.accounts(named: "nobody").isEmpty)
             #expect(try await users.accounts(named: "a\0").isEmpty)
-            try await desk.setDisabled(DisabledState(userID: second, isDisabled: true, message: "spam"))
+            let disabling = DisabledState(userID: second, isDisabled: true, message: "spam")
+            try await service.run(Actions.authDisableSet, disabling, Call(byOperatorFor: nil))
             #expect(try await users.newest(2).map(\.id) == [third, second])
             #expect(try await users.newest(9, disabledOnly: true).map(\.id) == [second])
             #expect(try await users.count() == 3)
             #expect(try await users.count(disabledOnly: true) == 1)
             #expect(try await users.accounts(named: second.rawValue).first?.suspension?.message == "spam")
+        }
+    }
+
+    /// The rules and the audit log of an action hold for an operator's command too.
+    @Test func anActionOfTheOperatorIsAuditedAsOne() async throws {
+        try await withOperator { service, fixture in
+            let ann = try await service.createAccount(SignUpRequest(authData: ["username": "ann"], password: "x"))
+            let change = RoleChange(role: "Admin", users: [ann])
+            #expect(try await service.run(Actions.roleAdd, change, Call(byOperatorFor: nil)) == 1)
+            let members = RoleMembersQuery(role: "Admin")
+            #expect(
+                try await service.run(Actions.roleMembers, members, Call(byOperatorFor: nil)).elements == [.user(ann)]
+            )
+            let error = try await expectError(.resourceNotFound) {
+                try await service.run(Actions.authTOTPRemove, (), Call(byOperatorFor: ann))
+            }
+            #expect(error?.message == "The account has no second factor.")
+            let creation = KeyCreation(name: "ios", kind: .client)
+            _ = try await service.run(Actions.keyCreate, creation, Call(byOperatorFor: nil))
+            #expect(
+                try await service.run(Actions.userDelete, UserDeletion(userID: ann), Call(byOperatorFor: nil))
+                    .isFinished
+            )
+            #expect(
+                try await fixture.psql("SELECT event || ' ' || actor FROM _audit ORDER BY id").split(separator: "\n")
+                    == ["signup operator", "role.add operator", "key.create operator", "delete operator"]
+            )
+        }
+    }
+
+    @Test func anInvitationByACommandIsMailedByTheService() async throws {
+        try await withOperator { service, fixture in
+            let request = CodeRequest(email: "ann@example.org")
+            try await expectError(.notSupported) {
+                try await service.run(Actions.authInvite, request, by: ServiceFixture.masterCaller)
+            }
+            let ann = try await service.run(Actions.authInvite, request, Call(byOperatorFor: nil))
+            #expect(try await fixture.psql("SELECT actor FROM _audit WHERE event = 'invite'") == "operator")
+            #expect(try await fixture.service.store.users.accounts(named: "ann@example.org").map(\.id) == [ann])
         }
     }
 }

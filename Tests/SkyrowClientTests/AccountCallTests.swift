@@ -62,7 +62,7 @@ import Testing
         _ = try await scripted.client.me()
         #expect(
             (0..<4).map { scripted.parameters($0) } == [
-                "auth:signup -", #"auth:login {"auth_data":{"email":"a@b.c"},"password":"pw"}"#,
+                "auth:signup {}", #"auth:login {"auth_data":{"email":"a@b.c"},"password":"pw"}"#,
                 #"auth:password {"old_password":"a","password":"b"}"#, "me -",
             ]
         )

@@ -168,6 +168,13 @@ import Testing
         #expect(done["steps"] as? [String] == [])
     }
 
+    @Test func theTypesOfActionsArePrinted() async throws {
+        let printed = try await Tool.run("types", "typescript")
+        #expect(printed.status == .exited(0))
+        #expect(printed.output.contains("\n  \"role:add\": { parameters: RoleAddParameters; result: RoleAddResult }\n"))
+        #expect(printed.output.hasSuffix("\n}"))
+    }
+
     @Test func completionsKnowCommandsAndSettings() async throws {
         let folder = try TemporaryDirectory()
         for shell in CompletionCommand.Shell.allCases {

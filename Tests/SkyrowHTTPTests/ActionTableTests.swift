@@ -1,3 +1,4 @@
+import SkyrowActions
 import SkyrowModel
 import SkyrowProtocol
 import Testing
@@ -5,36 +6,28 @@ import Testing
 @testable import SkyrowHTTP
 @testable import SkyrowJSON
 
-/// The endpoints' table of actions and the catalog agree, in both directions.
+/// What an action reads and what its description says agree, in both directions.
 @Suite struct ActionTableTests {
-    @Test func theCatalogHasEveryActionTheDoorsKnow() {
-        for name in ActionName.allCases {
-            #expect(ActionName(wireName: name.rawValue) == name)
-            #expect(ActionCatalog[name].name == name)
-        }
-        #expect(ActionCatalog.all.map(\.name) == ActionName.allCases)
-    }
-
-    @Test(arguments: ActionCatalog.all)
-    func theLeastCallOfTheCatalogIsDecoded(action: ActionDescription) throws {
+    @Test(arguments: ActionTable.all.map(\.description))
+    func theLeastCallIsDecoded(action: ActionDescription) throws {
         _ = try decode(
             action,
             action.parameters.filter { isNeeded($0, by: action) }.map { ($0.name, example(of: $0, for: action)) }
         )
     }
 
-    @Test(arguments: ActionCatalog.all)
-    func aCallWithEveryParameterOfTheCatalogIsDecoded(action: ActionDescription) throws {
+    @Test(arguments: ActionTable.all.map(\.description))
+    func aCallWithEveryParameterIsDecoded(action: ActionDescription) throws {
         // The ways to prove who one is exclude each other.
         let parameters = action.parameters.filter {
-            (action.name != .authStepUp || !["password", "code"].contains($0.name))
-                && (action.name != .authProviderStart || $0.name != "stepup")
+            (action.name != "auth:stepup" || !["password", "code"].contains($0.name))
+                && (action.name != "auth:provider:start" || $0.name != "stepup")
         }
         _ = try decode(action, parameters.map { ($0.name, example(of: $0, for: action)) })
     }
 
-    @Test(arguments: ActionCatalog.all)
-    func whatTheCatalogRequiresIsMissed(action: ActionDescription) {
+    @Test(arguments: ActionTable.all.map(\.description))
+    func aRequiredParameterIsMissed(action: ActionDescription) {
         for missing in action.parameters where missing.isRequired {
             let others = action.parameters.filter { isNeeded($0, by: action) && $0.name != missing.name }
             let error = #expect(throws: SkyrowError.self) {
@@ -45,8 +38,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ActionCatalog.all)
-    func everyParameterOfTheCatalogIsRead(action: ActionDescription) {
+    @Test(arguments: ActionTable.all.map(\.description))
+    func everyParameterIsRead(action: ActionDescription) {
         // A parameter that the decoder did not read could not fail by its type.
         for wrong in action.parameters {
             let others = action.parameters.filter { isNeeded($0, by: action) && $0.name != wrong.name }
@@ -60,18 +53,20 @@ import Testing
         }
     }
 
-    private func decode(_ action: ActionDescription, _ parameters: [(String, String)]) throws -> ActionCall {
+    private func decode(_ action: ActionDescription, _ parameters: [(String, String)]) throws -> PreparedAction {
         let text = "{" + parameters.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
-        return try JSONDocument(Array(text.utf8)).withRoot { root in
-            Result { () throws(SkyrowError) in try ActionCall(action.name, parameters: root, rules: .rpc) }
-        }.get()
+        let entry = try #require(ActionTable[action.name])
+        return try JSONDocument(Array(text.utf8)).withRoot { root throws(SkyrowError) in
+            try entry.read(root, rules: .rpc)
+        }
     }
 
     /// Whether the least call has it: what is required, and one of what is required in the place of each other.
     private func isNeeded(_ parameter: ActionParameter, by action: ActionDescription) -> Bool {
         switch (action.name, parameter.name) {
-        case (.recordDelete, "ids"), (.recordUpdate, "predicate"), (.recordUpdate, "at_most"), (.sessionRevoke, "ids"),
-            (.authStepUp, "provider"), (.authStepUp, "id_token"), (.authStepUp, "nonce"):
+        case ("record:delete", "ids"), ("record:update", "predicate"), ("record:update", "at_most"),
+            ("session:revoke", "ids"),
+            ("auth:stepup", "provider"), ("auth:stepup", "id_token"), ("auth:stepup", "nonce"):
             true
         default: parameter.isRequired
         }
@@ -83,16 +78,16 @@ import Testing
         case "set": #"{"title":"x"}"#
         case "holding": #"{"ids":["note/1"]}"#
         // The cursor of a pass has its token in it.
-        case "cursor" where action.name == .changesFetch: "null"
-        case "fields" where action.name == .schemaAccessSet: #"{"title":{"read":[{"owner":true}]}}"#
-        case "id" where action.name == .keyRotate || action.name == .keyRevoke: #""k7f3q9x2a""#
+        case "cursor" where action.name == "changes:fetch": "null"
+        case "fields" where action.name == "schema:access:set": #"{"title":{"read":[{"owner":true}]}}"#
+        case "id" where action.name == "key:rotate" || action.name == "key:revoke": #""k7f3q9x2a""#
         // Records are named by their ids or by a predicate.
-        case "ids" where action.name == .recordUpdate: "null"
+        case "ids" where action.name == "record:update": "null"
         // Sessions are named by their ids, or all are meant.
-        case "ids" where action.name == .sessionRevoke: "[]"
+        case "ids" where action.name == "session:revoke": "[]"
         case "all", "except_current": "null"
         case "predicate", "record_type", "at_most", "dry_run":
-            action.name == .recordDelete ? "null" : commonExample(of: parameter)
+            action.name == "record:delete" ? "null" : commonExample(of: parameter)
         default: commonExample(of: parameter)
         }
     }

@@ -23,129 +23,132 @@ import Testing
     /// A call of each action that harms no one where it is allowed; `<note>` is a record of the column `owner`. An action
     /// without a row fails ``everyActionHasARow()``.
     static let parameters: [ActionName: String] = [
-        .recordSave: #"{"records":[{"_id":"<note>","title":"x"}]}"#,
-        .recordFetch: #"{"ids":["<note>"]}"#,
-        .recordQuery: #"{"record_type":"note"}"#,
-        .recordAggregate: #"{"record_type":"note","count":true}"#,
-        .recordUpdate: #"{"ids":["<note>"],"set":{"title":"x"},"at_most":1}"#,
-        .recordDelete: #"{"ids":["note/none"]}"#,
-        .recordTransfer: #"{"ids":["note/none"],"to":"none"}"#,
-        .schemaFetch: "{}",
-        .schemaCreate: #"{"record_types":{"note":{"fields":[{"name":"title","type":"string"}]}}}"#,
-        .schemaRename: #"{"record_type":"note","item_name":"none","new_name":"other"}"#,
-        .schemaDelete: #"{"record_type":"note","item_name":"none"}"#,
-        .schemaAccess: #"{"type":"note","create_roles":[]}"#,
-        .schemaAccessSet: #"{"record_type":"note","list_by":"update"}"#,
-        .schemaAccessGet: #"{"record_type":"note"}"#,
-        .schemaDefaultAccess: #"{"type":"note","default_access":null}"#,
-        .schemaFieldAccessGet: "{}",
-        .schemaFieldAccessUpdate: #"{"access":[]}"#,
-        .schemaIndexCreate: #"{"record_type":"note","fields":[["none"]]}"#,
-        .schemaIndexDelete: #"{"name":"none"}"#,
-        .schemaIndexList: "{}",
-        .authSignUp: #"{"auth_data":{"none":"x"}}"#,
-        .authLogIn: #"{"auth_data":{"username":"none"},"password":"a wrong guess"}"#,
-        .authLogOut: "{}",
-        .authPassword: #"{"old_password":"a wrong guess","password":"another secret"}"#,
-        .authStepUp: #"{"password":"a wrong guess"}"#,
-        .authRegister: #"{"auth_data":{"none":"x"},"password":"another secret"}"#,
-        .authDelete: "{}",
-        .authInvite: #"{"email":"none"}"#,
-        .userDelete: #"{"user_id":"none"}"#,
-        .authLogInFactor: #"{"handle":"none","code":"000000"}"#,
-        .authTOTPEnrol: "{}",
-        .authTOTPConfirm: #"{"code":"none"}"#,
-        .authTOTPRemove: "{}",
-        .authFactorList: "{}",
-        .authDisableSet: #"{"auth_id":"none","disabled":true}"#,
-        .authDefaultAccessSet: #"{"default_access":[{"public":true,"level":"read"}]}"#,
-        .authVerifyRequest: #"{"email":"none@example.org"}"#,
-        .authVerifyConfirm: #"{"code":"none"}"#,
-        .authResetRequest: #"{"email":"none@example.org"}"#,
-        .authResetConfirm: #"{"code":"none","password":"another secret"}"#,
-        .authResetPassword: #"{"auth_id":"none","password":"another secret"}"#,
-        .authEmailChange: #"{"email":"none","password":"a wrong guess"}"#,
-        .authEmailConfirm: #"{"code":"none","handle":"none"}"#,
-        .authEmailUndo: #"{"code":"none"}"#,
-        .authLinkRequest: #"{"email":"none@example.org"}"#,
-        .authLinkLogIn: #"{"code":"none","handle":"none"}"#,
-        .authMerge: #"{"token":"none"}"#,
-        .authProviderLogIn: #"{"provider":"none","id_token":"x","nonce":"x"}"#,
-        .authProviderLink: #"{"provider":"none","id_token":"x","nonce":"x"}"#,
-        .authProviderUnlink: #"{"provider":"none"}"#,
-        .authProviderList: "{}",
-        .ssoCustomTokenLogIn: #"{"token":"x"}"#,
-        .authProviderStart:
+        "record:save": #"{"records":[{"_id":"<note>","title":"x"}]}"#,
+        "record:fetch": #"{"ids":["<note>"]}"#,
+        "record:query": #"{"record_type":"note"}"#,
+        "record:aggregate": #"{"record_type":"note","count":true}"#,
+        "record:update": #"{"ids":["<note>"],"set":{"title":"x"},"at_most":1}"#,
+        "record:delete": #"{"ids":["note/none"]}"#,
+        "record:transfer": #"{"ids":["note/none"],"to":"none"}"#,
+        "schema:fetch": "{}",
+        "schema:create": #"{"record_types":{"note":{"fields":[{"name":"title","type":"string"}]}}}"#,
+        "schema:rename": #"{"record_type":"note","item_name":"none","new_name":"other"}"#,
+        "schema:delete": #"{"record_type":"note","item_name":"none"}"#,
+        "schema:access": #"{"type":"note","create_roles":[]}"#,
+        "schema:access:set": #"{"record_type":"note","list_by":"update"}"#,
+        "schema:access:get": #"{"record_type":"note"}"#,
+        "schema:default_access": #"{"type":"note","default_access":null}"#,
+        "schema:field_access:get": "{}",
+        "schema:field_access:update": #"{"access":[]}"#,
+        "schema:index:create": #"{"record_type":"note","fields":[["none"]]}"#,
+        "schema:index:delete": #"{"name":"none"}"#,
+        "schema:index:list": "{}",
+        "auth:signup": #"{"auth_data":{"none":"x"}}"#,
+        "auth:login": #"{"auth_data":{"username":"none"},"password":"a wrong guess"}"#,
+        "auth:logout": "{}",
+        "auth:password": #"{"old_password":"a wrong guess","password":"another secret"}"#,
+        "auth:stepup": #"{"password":"a wrong guess"}"#,
+        "auth:register": #"{"auth_data":{"none":"x"},"password":"another secret"}"#,
+        "auth:delete": "{}",
+        "auth:invite": #"{"email":"none"}"#,
+        "user:delete": #"{"user_id":"none"}"#,
+        "auth:login:factor": #"{"handle":"none","code":"000000"}"#,
+        "auth:totp:enrol": "{}",
+        "auth:totp:confirm": #"{"code":"none"}"#,
+        "auth:totp:remove": "{}",
+        "auth:factor:list": "{}",
+        "auth:disable:set": #"{"auth_id":"none","disabled":true}"#,
+        "auth:default_access:set": #"{"default_access":[{"public":true,"level":"read"}]}"#,
+        "auth:verify:request": #"{"email":"none@example.org"}"#,
+        "auth:verify:confirm": #"{"code":"none"}"#,
+        "auth:reset:request": #"{"email":"none@example.org"}"#,
+        "auth:reset:confirm": #"{"code":"none","password":"another secret"}"#,
+        "auth:reset_password": #"{"auth_id":"none","password":"another secret"}"#,
+        "auth:email:change": #"{"email":"none","password":"a wrong guess"}"#,
+        "auth:email:confirm": #"{"code":"none","handle":"none"}"#,
+        "auth:email:undo": #"{"code":"none"}"#,
+        "auth:link:request": #"{"email":"none@example.org"}"#,
+        "auth:link:login": #"{"code":"none","handle":"none"}"#,
+        "auth:merge": #"{"token":"none"}"#,
+        "auth:provider:login": #"{"provider":"none","id_token":"x","nonce":"x"}"#,
+        "auth:provider:link": #"{"provider":"none","id_token":"x","nonce":"x"}"#,
+        "auth:provider:unlink": #"{"provider":"none"}"#,
+        "auth:provider:list": "{}",
+        "sso:custom_token:login": #"{"token":"x"}"#,
+        "auth:provider:start":
             #"{"provider":"none","redirect":"x","code_challenge":"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}"#,
-        .authProviderFinish: #"{"code":"none","code_verifier":"dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"}"#,
-        .authProviderToken: #"{"provider":"none"}"#,
-        .ssoOAuthLogIn: #"{"provider":"none","principal_id":"none"}"#,
-        .ssoOAuthSignUp: #"{"provider":"none","principal_id":"none"}"#,
-        .ssoOAuthLink: #"{"provider":"none","principal_id":"none","user_id":"none"}"#,
-        .ssoOAuthUnlink: #"{"provider":"none","user_id":"none"}"#,
-        .me: "{}",
-        .authBecome: #"{"token":"<token>"}"#,
-        .authRotate: "{}",
-        .sessionList: "{}",
-        .sessionRevoke: #"{"ids":[]}"#,
-        .roleAssign: #"{"roles":[],"users":[]}"#,
-        .roleRevoke: #"{"roles":[],"users":[]}"#,
-        .roleGet: #"{"users":[]}"#,
-        .roleDefault: #"{"roles":[]}"#,
-        .roleAdmin: #"{"roles":["Admin"]}"#,
+        "auth:provider:finish": #"{"code":"none","code_verifier":"dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"}"#,
+        "auth:provider:token": #"{"provider":"none"}"#,
+        "sso:oauth:login": #"{"provider":"none","principal_id":"none"}"#,
+        "sso:oauth:signup": #"{"provider":"none","principal_id":"none"}"#,
+        "sso:oauth:link": #"{"provider":"none","principal_id":"none","user_id":"none"}"#,
+        "sso:oauth:unlink": #"{"provider":"none","user_id":"none"}"#,
+        "me": "{}",
+        "auth:become": #"{"token":"<token>"}"#,
+        "auth:rotate": "{}",
+        "session:list": "{}",
+        "session:revoke": #"{"ids":[]}"#,
+        "role:assign": #"{"roles":[],"users":[]}"#,
+        "role:revoke": #"{"roles":[],"users":[]}"#,
+        "role:get": #"{"users":[]}"#,
+        "role:default": #"{"roles":[]}"#,
+        "role:admin": #"{"roles":["Admin"]}"#,
         // What the access list of a role allows is not a matter of credentials.
-        .roleSave: #"{"name":"none","access":[{"relation":"friend","level":"read"}]}"#,
-        .roleDelete: #"{"name":"none"}"#,
-        .roleAdd: #"{"role":"none"}"#,
-        .roleRemove: #"{"role":"none"}"#,
-        .roleMembers: #"{"role":"none"}"#,
-        .roleList: "{}",
-        .groupAdd: #"{"groups":[]}"#,
-        .groupRemove: #"{"groups":[]}"#,
-        .groupList: "{}",
-        .relationAdd: #"{"name":"friend","targets":[]}"#,
-        .relationRemove: #"{"name":"friend","targets":[]}"#,
-        .relationQuery: #"{"name":"friend"}"#,
-        .relationRequests: "{}",
-        .relationBlock: #"{"targets":[]}"#,
-        .keyCreate: #"{"name":"none","scopes":["read"]}"#,
-        .keyList: "{}",
-        .keyRotate: #"{"id":"k00000000"}"#,
-        .keyRevoke: #"{"id":"k00000000"}"#,
-        .liveSubscribe: #"{"subscription":"none","record_type":"note"}"#,
-        .liveUnsubscribe: #"{"subscription":"none"}"#,
-        .liveWatch: #"{"subscription":"none","record_type":"note"}"#,
-        .connectionAuthenticate: "{}",
-        .liveTicket: "{}",
-        .changesFetch: #"{"record_type":"note"}"#,
-        .changesCompare: #"{"record_type":"note"}"#,
+        "role:save": #"{"name":"none","access":[{"relation":"friend","level":"read"}]}"#,
+        "role:delete": #"{"name":"none"}"#,
+        "role:add": #"{"role":"none"}"#,
+        "role:remove": #"{"role":"none"}"#,
+        "role:members": #"{"role":"none"}"#,
+        "role:list": "{}",
+        "group:add": #"{"groups":[]}"#,
+        "group:remove": #"{"groups":[]}"#,
+        "group:list": "{}",
+        "relation:add": #"{"name":"friend","targets":[]}"#,
+        "relation:remove": #"{"name":"friend","targets":[]}"#,
+        "relation:query": #"{"name":"friend"}"#,
+        "relation:requests": "{}",
+        "relation:block": #"{"targets":[]}"#,
+        "key:create": #"{"name":"none","scopes":["read"]}"#,
+        "key:list": "{}",
+        "key:rotate": #"{"id":"k00000000"}"#,
+        "key:revoke": #"{"id":"k00000000"}"#,
+        "live:subscribe": #"{"subscription":"none","record_type":"note"}"#,
+        "live:unsubscribe": #"{"subscription":"none"}"#,
+        "live:watch": #"{"subscription":"none","record_type":"note"}"#,
+        "connection:authenticate": "{}",
+        "live:ticket": "{}",
+        "changes:fetch": #"{"record_type":"note"}"#,
+        "changes:compare": #"{"record_type":"note"}"#,
     ]
 
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
     static func refusal(_ action: ActionName, _ column: Column) -> Int? {
         // The master key acts for a user without a session, which is what gets another token or a proof.
-        if [.authRotate, .authStepUp, .authRegister].contains(action), column == .masterActing { return 101 }
+        if ["auth:rotate", "auth:stepup", "auth:register"].contains(action), column == .masterActing { return 101 }
         // A ticket is for pages, which have no key that passes the rules.
-        if action == .liveTicket, [.master, .masterActing, .serverKey, .namedServerKey].contains(column) { return 101 }
+        if action == "live:ticket", [.master, .masterActing, .serverKey, .namedServerKey].contains(column) {
+            return 101
+        }
         switch column {
         case .serverKey, .typeKey, .typeKeyOfUser:
             // Scopes of actions are judged before what an action needs, those of types after it.
-            if action == .recordTransfer, column == .typeKey { return 101 }
+            if action == "record:transfer", column == .typeKey { return 101 }
             guard isAboutRecords(action) else { return 102 }
         case .namedServerKey:
             // To make keys cannot be named.
-            if action == .keyCreate || action == .keyRotate { return 102 }
+            if action == "key:create" || action == "key:rotate" { return 102 }
         default: break
         }
-        return refusal(ActionCatalog[action].requirement, column)
+        return refusal(ActionTable[action]?.description.requirement ?? .master, column)
     }
 
     /// The actions that a key may call which is for the type `note`, and a server's that is for all but `user`.
     private static func isAboutRecords(_ action: ActionName) -> Bool {
         switch action {
-        case .recordSave, .recordFetch, .recordQuery, .recordAggregate, .recordUpdate, .recordDelete, .changesFetch,
-            .changesCompare, .authLogOut, .liveSubscribe, .liveUnsubscribe, .liveWatch, .liveTicket,
-            .connectionAuthenticate:
+        case "record:save", "record:fetch", "record:query", "record:aggregate", "record:update", "record:delete",
+            "changes:fetch",
+            "changes:compare", "auth:logout", "live:subscribe", "live:unsubscribe", "live:watch", "live:ticket",
+            "connection:authenticate":
             true
         // Whether there is a user to give a record to is a question about the type user.
         default: false
@@ -202,7 +205,7 @@ import Testing
         """
 
     @Test func everyActionHasARow() {
-        let missing = ActionName.allCases.filter { Self.parameters[$0] == nil }
+        let missing = ActionTable.all.map(\.description.name).filter { Self.parameters[$0] == nil }
         #expect(missing.isEmpty)
     }
 
@@ -263,7 +266,7 @@ import Testing
             #expect(made["error"] == .null)
             let keys = try await Self.keys(of: service)
             var counts = [true: 0, false: 0]
-            for (round, action) in ActionName.allCases.enumerated() {
+            for (round, action) in ActionTable.all.map(\.description.name).enumerated() {
                 let callers = try await Callers(service, round, keys: keys)
                 let before = try await service.database.psql(Self.digest)
                 for isRefused in [true, false] {
@@ -291,7 +294,7 @@ import Testing
 
     /// Makes a key for each column that has one.
     private static func keys(of service: TestService) async throws -> [Column: String] {
-        let named = ActionName.allCases.filter { ![.keyCreate, .keyRotate].contains($0) }
+        let named = ActionTable.all.map(\.description.name).filter { !["key:create", "key:rotate"].contains($0) }
             .map { "\"action:\($0.rawValue)\"" }.joined(separator: ",")
         var keys: [Column: String] = [:]
         for (column, parameters) in [

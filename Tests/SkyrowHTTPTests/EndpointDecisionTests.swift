@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import SkyrowModel
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowHTTP

@@ -1,6 +1,7 @@
 import NIOCore
 import SkyrowActions
 import SkyrowModel
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowHTTP
@@ -13,8 +14,8 @@ import Testing
         _ body: (JSONRPCSession) async throws -> Void
     ) async throws {
         try await withActions(test: test) { actions, _ in
-            let sender = ActionDispatcher.Sender(credentials: Credentials(key: key), client: .none)
-            try await body(JSONRPCSession(dispatcher: ActionDispatcher(service: actions), sender: sender))
+            let sender = Sender(credentials: Credentials(key: key), client: .none)
+            try await body(JSONRPCSession(runner: ActionRunner(service: actions), sender: sender))
         }
     }
 
@@ -69,7 +70,7 @@ import Testing
                 in: session
             )
             #expect(try json(saved)["result"][0]["_id"].string == "note/1")
-            #expect(saved.subject == .action(.recordSave))
+            #expect(saved.subject == .action("record:save"))
             // Messages do not wait for each other.
             let fetches = try await withThrowingTaskGroup(of: Int?.self) { group in
                 for id in 0..<20 {

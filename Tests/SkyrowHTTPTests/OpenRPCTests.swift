@@ -1,3 +1,4 @@
+import SkyrowActions
 import SkyrowModel
 import SkyrowProtocol
 import Testing
@@ -20,11 +21,13 @@ import Testing
     }
 
     @Test func everyActionIsAMethodInTheOrderOfTheCatalog() {
-        #expect(document["methods"].elements.map { $0["name"].string } == ActionName.allCases.map(\.rawValue))
+        #expect(
+            document["methods"].elements.map { $0["name"].string } == ActionTable.all.map(\.description.name.rawValue)
+        )
     }
 
     @Test func everyMethodHasItsParametersResultAndErrors() throws {
-        for (method, action) in zip(document["methods"].elements, ActionCatalog.all) {
+        for (method, action) in zip(document["methods"].elements, ActionTable.all.map(\.description)) {
             #expect(method["summary"].string == action.summary)
             #expect(method["paramStructure"] == .string("by-name"))
             let parameters = method["params"].elements

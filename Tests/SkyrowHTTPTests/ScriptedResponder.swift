@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import SkyrowHTTP
+import SkyrowProtocol
 import Synchronization
 
 /// Answers by path: what a test of the server itself needs.

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func theSettingAddsActions() async throws {
-        try await withService(stepUp: [.recordDelete, .recordQuery]) { service in
+        try await withService(stepUp: ["record:delete", "record:query"]) { service in
             let (id, fresh) = try await service.signUp("ann")
             let token = try await session(service)
             let (delete, query) = (#"{"ids":["note/1"]}"#, #"{"record_type":"user"}"#)

@@ -5,6 +5,7 @@ import ServiceLifecycle
 import SkyrowHTTP
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 

@@ -45,4 +45,18 @@ import Testing
         #expect(names.map { RoleName($0) }.sorted().map(\.rawValue) == sorted)
         #expect("\(UserID("ann")) \(RoleName("editor"))" == "ann editor")
     }
+
+    @Test(
+        arguments: [
+            ("ann", true), ("a~_", true), (String(repeating: "a", count: 255), true), ("", false), ("a\u{0}", false),
+            (String(repeating: "a", count: 256), false), ("_ann", false), ("~ann", false), ("a/b", false),
+        ]
+    )
+    func oneRuleSaysWhichIdsAccountsHave(_ text: String, _ fits: Bool) {
+        #expect(UserID(text).fitsAccount == fits)
+        #expect((DeletedUserRules("transfer:\(text)") != nil) == fits)
+        // Without a name, a request means the shared database.
+        guard !text.isEmpty else { return }
+        #expect(((try? DatabaseName(text)) == .user(UserID(text))) == fits)
+    }
 }

@@ -1,5 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 

@@ -61,7 +61,7 @@ import Testing
         query.includeForm = form
         let result = try await f.store.query(query, in: scope, caller: caller)
         let writer = JSONWriter()
-        writer.response(.query(result), in: .rpc(RPCID(1)))
+        writer.response(Actions.recordQuery.writer(of: .found(result)), in: .rpc(RPCID(1)))
         let bytes = writer.withUnsafeBytes { Array($0) }
         return try JSONDocument(bytes).withRoot { root in
             let answer = try #require(root["result"])

@@ -1,6 +1,7 @@
 import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowTestSupport
 import Testing

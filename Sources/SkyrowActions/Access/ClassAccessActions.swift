@@ -63,15 +63,6 @@ extension ActionService {
     fileprivate func transfer(_ transfer: RecordTransfer, _ call: Call) async throws(SkyrowError) -> [RecordOutcome] {
         let access = try recordAccess(to: .everyone, for: .writing, by: call.caller)
         let outcomes = try await store.transfer(transfer, with: access, recording: call.audit(.transfer))
-        return outcomes.map { call.reported($0) }
-    }
-}
-
-extension Call {
-    /// Puts the request id into an unexpected error, by which the log is searched for it.
-    fileprivate func reported(_ outcome: RecordOutcome) -> RecordOutcome {
-        guard case .failure(var error, let id) = outcome, error.code == .unexpectedError else { return outcome }
-        error.info["request_id"] = origin.requestID.map { .string($0) }
-        return .failure(error, id: id)
+        return call.reported(outcomes)
     }
 }

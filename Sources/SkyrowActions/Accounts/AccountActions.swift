@@ -1,61 +1,54 @@
 import SkyrowJSON
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
+extension ActionTable {
+    static let accounts: [any AnyEntry] = [
+        Entry(Actions.authSignUp, ActionService.signUp(_:_:)),
+        Entry(Actions.authLogIn, ActionService.logIn(_:_:)),
+        Entry(Actions.authPassword, ActionService.changePassword(_:_:)),
+        Entry(Actions.authRegister, ActionService.register),
+    ]
+}
+
 extension ActionService {
-    /// `auth:signup`: creates an account with its profile and logs in.
+    /// The master key makes accounts when others may not.
     ///
     /// Throws `102 PermissionDenied` if such accounts are not permitted, and `109 Duplicated` for a login key that is taken; of
     /// several concurrent signups with one login key, exactly one succeeds. Throws `108 InvalidArgument` for a reference to a
     /// record that the new user may not read, as for a missing one.
-    ///
-    /// - Parameters:
-    ///   - caller: the master key creates accounts when others may not.
-    ///   - client: the client that sends the request, for its share of password hashing.
-    package func signUp(
-        _ request: SignUpRequest,
-        by caller: Caller = .anonymous,
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authSignUp) { () async throws(SkyrowError) in
-            let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
-            try requireSignUp(of: data, by: caller)
-            let address = try addressToVerify(of: data)
-            let id = UserID(UUIDText().description)
-            // The new user has none of the creator's roles.
-            var creator = Caller(
-                kind: caller.isMaster ? .master(actingAs: id) : .user(id),
-                isRegistered: data.password != nil
-            )
-            creator.key = caller.key
-            creator.keyName = caller.keyName
-            let access = try profileAccess(to: data.fields, by: creator)
-            var draft = try await NewAccount(data, of: id, in: store, passwords: passwords, client: client)
-            draft.verifies = address != nil
-            let account = draft
-            let opening = Opening(.signUp, device: request.device, origin: origin)
-            if let address {
-                return try await signUp(account, with: access, verifying: address, opening, from: client)
-            }
-            return try await openSession(for: account.id, opening) { session throws(SkyrowError) in
-                try await store.users.create(account, session: session, with: access)
-            }
+    fileprivate func signUp(_ request: SignUpRequest, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
+        try requireSignUp(of: data, by: call.caller)
+        let address = try addressToVerify(of: data)
+        let id = UserID(UUIDText().description)
+        // The new user has none of the creator's roles.
+        var creator = Caller(
+            kind: call.caller.isMaster ? .master(actingAs: id) : .user(id),
+            isRegistered: data.password != nil
+        )
+        creator.key = call.caller.key
+        creator.keyName = call.caller.keyName
+        let access = try profileAccess(to: data.fields, by: creator)
+        var draft = try await NewAccount(data, of: id, in: store, passwords: passwords, client: call.client)
+        draft.verifies = address != nil
+        let account = draft
+        let opening = Opening(.signUp, device: request.device, origin: call.origin)
+        if let address {
+            return try await signUp(account, with: access, verifying: address, opening, from: call.client)
+        }
+        return try await openSession(for: account.id, opening) { session throws(SkyrowError) in
+            try await store.users.create(account, session: session, with: access)
         }
     }
 
-    /// `auth:login`: returns a new access token for a login key and its password.
-    ///
     /// Throws `111 NotSupported` if passwords are switched off; `105 InvalidCredentials` after exactly one hash, whether the user
     /// is unknown, has no password or another one; only after the right password `127 UserDisabled`, `126 PasswordPolicyViolated`
     /// for a password that is too old, and `137 SecondFactorRequired` for an account with a second factor; `135 Overloaded` when
     /// too many passwords wait; `131 RateLimited` when too many were tried for the account or wait for the client.
-    package func logIn(
-        _ request: LogInRequest,
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authLogIn, as: .password) { () async throws(SkyrowError) in
+    fileprivate func logIn(_ request: LogInRequest, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        try await loggingIn(by: .password) { () async throws(SkyrowError) in
             try configuration.accounts.requirePasswords()
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }
@@ -63,7 +56,7 @@ extension ActionService {
             let new = try request.newPassword.map { new throws(SkyrowError) in
                 try configuration.accounts.accepted(new, argument: "new_password")
             }
-            let guess = Guess(logIn: data.values, from: client, device: request.device)
+            let guess = Guess(logIn: data.values, from: call.client, device: request.device)
             var known: UserID?
             let credentials: AccountCredentials
             let verdict: PasswordHasher.Verdict
@@ -79,7 +72,7 @@ extension ActionService {
                 if new == nil { try requireUnexpired(found) }
                 credentials = found
             } catch {
-                await audit(.logIn, refusedWith: error, of: known, accounts: guess.accounts, from: origin)
+                await audit(.logIn, refusedWith: error, of: known, accounts: guess.accounts, from: call.origin)
                 throw error
             }
             if let new {
@@ -90,12 +83,12 @@ extension ActionService {
                     of: credentials,
                     from: password,
                     to: new,
-                    Opening(.password, device: request.device, origin: origin),
-                    from: client,
+                    Opening(.password, device: request.device, origin: call.origin),
+                    from: call.client,
                     refusal: .loginRefused
                 )
             }
-            let opening = Opening(.logIn, device: request.device, origin: origin)
+            let opening = Opening(.logIn, device: request.device, origin: call.origin)
             let result = try await enter(credentials, opening, refusal: .loginRefused) { session throws(SkyrowError) in
                 try await store.users.logIn(credentials, session: session)
             }
@@ -117,43 +110,36 @@ extension ActionService {
         return AuthResult(account, of: user, accessToken: token)
     }
 
-    /// `auth:password`: ends every session of the user and returns a new access token.
-    ///
     /// Throws `105 InvalidCredentials` when the old password is wrong, and `126 PasswordPolicyViolated`.
-    package func changePassword(
+    fileprivate func changePassword(
         _ request: ChangePasswordRequest,
-        by caller: Caller,
-        with own: Credentials = Credentials(),
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
+        _ call: Call
     ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authPassword) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            let old = try Password.checked(request.oldPassword, argument: "old_password")
-            let new = try configuration.accounts.accepted(request.password, argument: "password")
-            let guess = Guess(user: user, from: client)
-            let credentials: AccountCredentials
-            do throws(SkyrowError) {
-                let (found, verdict) = try await judge(old, guess, replacingWeak: false) {
-                    () async throws(SkyrowError) in
-                    try await self.store.users.credentials(of: user)
-                }
-                guard let found, verdict.isRight else { throw .wrongPassword }
-                credentials = found
-            } catch {
-                await audit(.password, refusedWith: error, of: user, by: AuditEvent.Actor(caller), from: origin)
-                throw error
+        let user = try call.caller.requiredUserID
+        let old = try Password.checked(request.oldPassword, argument: "old_password")
+        let new = try configuration.accounts.accepted(request.password, argument: "password")
+        let guess = Guess(user: user, from: call.client)
+        let credentials: AccountCredentials
+        do throws(SkyrowError) {
+            let (found, verdict) = try await judge(old, guess, replacingWeak: false) {
+                () async throws(SkyrowError) in
+                try await self.store.users.credentials(of: user)
             }
-            let replaced = own.ownToken(of: caller).map { TokenHash(of: $0).bytes }
-            return try await changePassword(
-                of: credentials,
-                from: old,
-                to: new,
-                Opening(.password, origin: origin, replaced: replaced),
-                from: client,
-                refusal: .wrongPassword
-            )
+            guard let found, verdict.isRight else { throw .wrongPassword }
+            credentials = found
+        } catch {
+            await audit(.password, refusedWith: error, of: user, by: call.actor, from: call.origin)
+            throw error
         }
+        let replaced = call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes }
+        return try await changePassword(
+            of: credentials,
+            from: old,
+            to: new,
+            Opening(.password, origin: call.origin, replaced: replaced),
+            from: call.client,
+            refusal: .wrongPassword
+        )
     }
 
     /// The properties stored with a new session.
@@ -256,8 +242,7 @@ extension NewAccount {
         passwords: PasswordHasher,
         client: ClientKey = .none
     ) async throws(SkyrowError) {
-        let draft = RecordDraft(id: try RecordID(type: .user, id: id.rawValue), fields: data.fields)
-        if try !store.schemaPlan(saving: [draft]).isEmpty { try await store.createMissingSchema(for: [draft]) }
+        _ = try await store.profileDraft(of: id, data.fields)
         var hash: String?
         if let password = data.password { hash = try await passwords.hash(password, for: .signUp, from: client) }
         self.init(id: id, passwordHash: hash, profile: data.fields)

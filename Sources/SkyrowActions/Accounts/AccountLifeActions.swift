@@ -14,16 +14,21 @@ extension ActionTable {
 }
 
 extension ActionService {
-    /// Throws `110 ResourceNotFound` for an unknown user.
+    /// Every process applies it within a second. Throws `110 ResourceNotFound` for an unknown user.
     fileprivate func setDisabled(_ state: DisabledState, _ call: Call) async throws(SkyrowError) {
         try call.caller.requireAdministrator()
         // Also when it is unknown whether the change was committed.
         defer { forget(.user(state.userID)) }
-        try await AccountDesk(store: store, passwords: passwords).setDisabled(
-            state,
-            by: AuditEvent.Actor(call.caller),
-            from: call.origin
-        )
+        let event = call.audit(state.isDisabled ? .disable : .enable)
+        let isKnown =
+            state.isDisabled
+            ? try await store.users.suspend(
+                state.userID,
+                AccountSuspension(message: state.message, until: state.expiry),
+                recording: event
+            )
+            : try await store.users.reopen(state.userID, recording: event)
+        guard isKnown else { throw SkyrowError.userNotFound }
     }
 
     /// Throws `101 NotAuthenticated` without a user, and `110 ResourceNotFound` if the master key names an unknown one.

@@ -41,7 +41,6 @@ extension ActionService {
     func deleteOwnAccount(_: Void, _ call: Call) async throws(SkyrowError) -> DeletionReport {
         let (caller, own) = (call.caller, call.credentials)
         let user = try caller.requiredUserID
-        let event = call.audit(.delete)
         // The operator, or a server with this scope, answers for the user on whose behalf it acts.
         var condition = DeletionCondition.none
         if !caller.isMaster {
@@ -50,7 +49,7 @@ extension ActionService {
             guard let token = own.ownToken(of: caller) else { throw CredentialCheck.userMissing }
             condition = .elevatedSession(tokenHash: TokenHash(of: token).bytes)
         }
-        if let report = try await delete(user, if: condition, releasing: false, recording: event) { return report }
+        if let report = try await delete(user, if: condition, releasing: false, call) { return report }
         guard !caller.isMaster else { throw .userNotFound }
         // The step-up or the session has ended since.
         var unproved = caller
@@ -64,30 +63,33 @@ extension ActionService {
         // The endpoint has checked this already.
         guard call.caller.isMaster else { throw CredentialCheck.masterNeeded }
         let (user, releases) = (deletion.userID, deletion.releases)
-        guard let report = try await delete(user, if: .none, releasing: releases, recording: call.audit(.delete)) else {
+        guard let report = try await delete(user, if: .none, releasing: releases, call) else {
             throw .userNotFound
         }
         return report
     }
 
-    /// Returns nil if the account does not meet the condition.
+    /// Returns nil if the account does not meet the condition. Throws `113 ConstraintViolated` if records of others refer to the
+    /// profile and are not released.
     private func delete(
         _ user: UserID,
         if condition: DeletionCondition,
         releasing: Bool,
-        recording event: AuditEvent
+        _ call: Call
     ) async throws(SkyrowError) -> DeletionReport? {
+        if !releasing {
+            let types = try await store.deletions.blockingTypes(of: user)
+            guard types.isEmpty else { throw .accountIsReferredTo(by: types) }
+        }
         // Also when it is unknown whether the account was disabled.
         defer { forget(.user(user)) }
-        let desk = AccountDesk(store: store, passwords: passwords)
-        guard try await desk.beginDeletion(of: user, if: condition, releasing: releasing, recording: event) else {
-            return nil
-        }
+        guard try await store.deletions.begin(user, if: condition, recording: call.audit(.delete)) else { return nil }
         forget(.user(user))
         let report = try await store.deletions.run(
             user,
             configuration.accountLife.deletedUsers,
-            maximumRecords: Self.recordsOfARequest,
+            // A command waits for all.
+            maximumRecords: call.actor == .operator ? .max : Self.recordsOfARequest,
             looksForTraces: true
         )
         if report.isFinished { observe(.accountDeleted) }
@@ -160,38 +162,6 @@ extension ActionService {
             count += 1
         }
         return count
-    }
-}
-
-extension AccountDesk {
-    /// Disables an account in order to delete it; returns false if it does not meet the condition.
-    ///
-    /// Throws `113 ConstraintViolated` if records of others refer to the profile and are not released.
-    func beginDeletion(
-        of user: UserID,
-        if condition: DeletionCondition = .none,
-        releasing: Bool,
-        recording event: AuditEvent
-    ) async throws(SkyrowError) -> Bool {
-        if !releasing {
-            let types = try await store.deletions.blockingTypes(of: user)
-            guard types.isEmpty else { throw .accountIsReferredTo(by: types) }
-        }
-        return try await store.deletions.begin(user, if: condition, recording: event)
-    }
-
-    /// Deletes an account with what belongs to it, without a limit on the records.
-    ///
-    /// Throws `110 ResourceNotFound` for an unknown user, and `113 ConstraintViolated` if records of others refer to the profile
-    /// and are not released.
-    package func delete(
-        _ user: UserID,
-        _ rules: DeletedUserRules,
-        releasing: Bool
-    ) async throws(SkyrowError) -> DeletionReport {
-        let event = AuditEvent(.delete, by: .operator)
-        guard try await beginDeletion(of: user, releasing: releasing, recording: event) else { throw .userNotFound }
-        return try await store.deletions.run(user, rules, maximumRecords: .max, looksForTraces: true)
     }
 }
 

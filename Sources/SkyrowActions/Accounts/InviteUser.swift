@@ -1,8 +1,8 @@
 import SkyrowJSON
-package import SkyrowModel
+import SkyrowModel
 import SkyrowProtocol
 import SkyrowRemote
-package import SkyrowStore
+import SkyrowStore
 
 extension ActionService {
     /// A user who has not chosen one yet gets another mail. Throws `109 Duplicated` if the address belongs to an account with a
@@ -10,42 +10,21 @@ extension ActionService {
     /// too recent.
     func invite(_ request: CodeRequest, _ call: Call) async throws(SkyrowError) -> UserID {
         try call.caller.requireAdministrator()
-        guard configuration.mail != nil else {
+        // An operator's command writes mails that the running service sends.
+        guard configuration.mail != nil || call.actor == .operator else {
             throw SkyrowError(.notSupported, "This service does not send mail.")
         }
-        let desk = AccountDesk(store: store, passwords: passwords, policy: configuration.accounts)
-        let actor = AuditEvent.Actor(call.caller)
-        let user = try await desk.invite(request.email, language: request.language, by: actor, from: call.origin)
-        mailSignals.continuation.yield()
-        return user
-    }
-}
-
-extension AccountDesk {
-    /// Creates an account without a password for the user of an address, and queues a mail with a link to choose one.
-    ///
-    /// The running service sends the mail. Throws as `auth:invite` does.
-    ///
-    /// - Parameter actor: the actor of the audit entry.
-    package func invite(
-        _ email: String,
-        roles: [RoleName] = [],
-        language: String? = nil,
-        by actor: AuditEvent.Actor = .operator,
-        from origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> UserID {
         guard let key = store.loginKeys.first(where: { $0.rawValue == "email" }) else {
             throw SkyrowError(.notSupported, "Accounts of this service do not log in with an address.")
         }
         // An invited user chooses a password.
-        try policy.requirePasswords()
-        guard MailAddress(email) != nil else {
+        try configuration.accounts.requirePasswords()
+        guard MailAddress(request.email) != nil else {
             throw .invalidArgument("Send a valid email address.", "email")
         }
-        try policy.check(.string(email), of: key)
-        let names = try await existing(roles)
+        try configuration.accounts.check(.string(request.email), of: key)
         let user: UserID
-        if let holder = try await store.codes.holder(of: email) {
+        if let holder = try await store.codes.holder(of: request.email) {
             guard !holder.isRegistered else {
                 throw SkyrowError(
                     .duplicated,
@@ -56,13 +35,14 @@ extension AccountDesk {
             user = holder.user
         } else {
             user = UserID(UUIDText().description)
-            let account = NewAccount(id: user, passwordHash: nil, profile: [(key, .string(email))])
-            let event = AuditEvent(.invite, by: actor, from: origin)
-            _ = try await store.users.create(account, session: nil, recording: event, roles: names)
+            let account = NewAccount(id: user, passwordHash: nil, profile: [(key, .string(request.email))])
+            _ = try await store.users.create(account, session: nil, recording: call.audit(.invite))
         }
+        let (email, language) = (request.email, request.language)
         guard try await mail(OneTimeCode(), .invite, to: email, language: language, from: .none) else {
             throw SkyrowError(.rateLimited, "A mail was just sent to this address; wait a minute.")
         }
+        mailSignals.continuation.yield()
         return user
     }
 

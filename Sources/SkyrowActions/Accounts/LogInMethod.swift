@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 
 /// How users log in, as far as it is counted.
 package enum LogInMethod: String, Sendable, Hashable, CaseIterable {
@@ -63,20 +64,7 @@ struct CodeUse: Hashable {
 
     /// nil for an action without a code, and for an error that is not about one.
     init?(_ action: ActionName, _ code: ErrorCode?) {
-        let use: (kind: Kind, isRequest: Bool)
-        switch action {
-        case .authVerifyRequest: use = (.verify, true)
-        case .authVerifyConfirm: use = (.verify, false)
-        case .authResetRequest: use = (.reset, true)
-        case .authResetConfirm: use = (.reset, false)
-        case .authEmailChange: use = (.address, true)
-        case .authEmailConfirm: use = (.address, false)
-        case .authEmailUndo: use = (.undo, false)
-        case .authLinkRequest: use = (.link, true)
-        case .authLinkLogIn: use = (.link, false)
-        case .authInvite: use = (.invite, true)
-        default: return nil
-        }
+        guard let use = CodeUse.actions[action] else { return nil }
         kind = use.kind
         let isRequest = use.isRequest
         if code == nil {
@@ -93,6 +81,19 @@ struct CodeUse: Hashable {
         }
     }
 
+    private static let actions: [ActionName: (kind: Kind, isRequest: Bool)] = [
+        Actions.authVerifyRequest.name: (.verify, true),
+        Actions.authVerifyConfirm.name: (.verify, false),
+        Actions.authResetRequest.name: (.reset, true),
+        Actions.authResetConfirm.name: (.reset, false),
+        Actions.authEmailChange.name: (.address, true),
+        Actions.authEmailConfirm.name: (.address, false),
+        Actions.authEmailUndo.name: (.undo, false),
+        Actions.authLinkRequest.name: (.link, true),
+        Actions.authLinkLogIn.name: (.link, false),
+        Actions.authInvite.name: (.invite, true),
+    ]
+
     init(_ kind: Kind, _ outcome: Outcome) {
         self.kind = kind
         self.outcome = outcome
@@ -100,15 +101,6 @@ struct CodeUse: Hashable {
 }
 
 extension ActionService {
-    /// Runs an action by which a user logs in, and emits both outcomes.
-    func observed<Success>(
-        _ action: ActionName,
-        as method: LogInMethod,
-        _ body: () async throws(SkyrowError) -> Success
-    ) async throws(SkyrowError) -> Success {
-        try await observed(action) { () async throws(SkyrowError) in try await loggingIn(by: method, body) }
-    }
-
     /// Runs the decision about a login, and emits its outcome.
     func loggingIn<Success>(
         by method: LogInMethod,

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 
 /// The checked parameters of `auth:signup`.
 struct SignUpData {

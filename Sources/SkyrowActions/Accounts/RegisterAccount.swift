@@ -1,51 +1,45 @@
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {
-    /// `auth:register`: gives the caller's anonymous account login keys and a password; its id and records stay.
+    /// The id and the records of the account stay.
     ///
     /// Every session of the account ends and a new one is opened, since an access token known to someone else must not become
     /// valid for an account with a password. Throws `104 AccessTokenNotAccepted` if the session has ended meanwhile, `109
     /// Duplicated` if a login key is taken or the account has a password, and `108 InvalidArgument` for a reference as
     /// `auth:signup` does.
-    package func register(
-        _ request: RegisterRequest,
-        by caller: Caller,
-        with own: Credentials,
-        from client: ClientKey = .none,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.authRegister) { () async throws(SkyrowError) in
-            let user = try caller.requiredUserID
-            // Only the holder of the account's session may do this.
-            guard let token = own.ownToken(of: caller) else { throw CredentialCheck.userMissing }
-            guard caller.isMaster || !caller.isRegistered else { throw .registeredAlready }
-            let signUp = SignUpRequest(authData: request.authData, password: request.password, profile: request.profile)
-            let data = try SignUpData(signUp, loginKeys: store.loginKeys, policy: configuration.accounts)
-            try requireSignUp(of: data, by: caller)
-            let address = try addressToVerify(of: data)
-            var creator = caller
-            creator.isRegistered = true
-            let access = try profileAccess(to: data.fields, by: creator)
-            var draft = try await NewAccount(data, of: user, in: store, passwords: passwords, client: client)
-            draft.verifies = address != nil
-            let account = draft
-            // Also when it is unknown whether the change was committed.
-            defer { forget(.user(user)) }
-            let hash = TokenHash(of: token).bytes
-            let opening = Opening(.register, origin: origin, replaced: hash)
-            let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
-                let changed = try await store.users.register(account, tokenHash: hash, session: session, with: access)
-                guard let changed else {
-                    throw try await store.users.credentials(of: user)?.passwordHash == nil
-                        ? CredentialCheck.tokenNotAccepted : .registeredAlready
-                }
-                return changed
+    func register(_ request: RegisterRequest, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        let caller = call.caller
+        let user = try caller.requiredUserID
+        // Only the holder of the account's session may do this.
+        guard let token = call.credentials.ownToken(of: caller) else { throw CredentialCheck.userMissing }
+        guard caller.isMaster || !caller.isRegistered else { throw .registeredAlready }
+        let signUp = SignUpRequest(authData: request.authData, password: request.password, profile: request.profile)
+        let data = try SignUpData(signUp, loginKeys: store.loginKeys, policy: configuration.accounts)
+        try requireSignUp(of: data, by: caller)
+        let address = try addressToVerify(of: data)
+        var creator = caller
+        creator.isRegistered = true
+        let access = try profileAccess(to: data.fields, by: creator)
+        var draft = try await NewAccount(data, of: user, in: store, passwords: passwords, client: call.client)
+        draft.verifies = address != nil
+        let account = draft
+        // Also when it is unknown whether the change was committed.
+        defer { forget(.user(user)) }
+        let hash = TokenHash(of: token).bytes
+        let opening = Opening(.register, origin: call.origin, replaced: hash)
+        let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
+            let changed = try await store.users.register(account, tokenHash: hash, session: session, with: access)
+            guard let changed else {
+                throw try await store.users.credentials(of: user)?.passwordHash == nil
+                    ? CredentialCheck.tokenNotAccepted : .registeredAlready
             }
-            // With an address to verify the former session stays valid: otherwise its saved records would be lost.
-            if let address { await mailFirstCode(to: address, from: client) }
-            return result
+            return changed
         }
+        // With an address to verify the former session stays valid: otherwise its saved records would be lost.
+        if let address { await mailFirstCode(to: address, from: call.client) }
+        return result
     }
 
     /// Returns the access by which the references of a profile are checked: as in a save by its user, or by the master key.
@@ -56,7 +50,7 @@ extension ActionService {
         by creator: Caller
     ) throws(SkyrowError) -> RecordAccess {
         let access = RecordAccess(in: .everyone, for: .writing, by: creator)
-        let readsRecords = creator.key.map { $0.missing(for: .recordFetch) == nil } ?? true
+        let readsRecords = creator.key.map { $0.missing(for: Actions.recordFetch.description) == nil } ?? true
         try store.requireReferring(inProfile: fields, with: access, readsRecords: readsRecords)
         return access
     }

@@ -106,4 +106,20 @@ extension ActionService {
             )
         )
     }
+
+    /// Runs `body`, and queues its refusal.
+    func auditing<Success>(
+        _ kind: AuditEvent.Kind,
+        of user: UserID? = nil,
+        by actor: AuditEvent.Actor = .unknown,
+        from origin: RequestOrigin,
+        _ body: () async throws(SkyrowError) -> Success
+    ) async throws(SkyrowError) -> Success {
+        do throws(SkyrowError) {
+            return try await body()
+        } catch {
+            await audit(kind, refusedWith: error, of: user, by: actor, from: origin)
+            throw error
+        }
+    }
 }

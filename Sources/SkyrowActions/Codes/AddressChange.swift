@@ -29,11 +29,9 @@ extension ActionService {
             if let refusal = try await stepUpRefusal(of: call.caller, with: call.credentials) { throw refusal }
             return
         }
-        do throws(SkyrowError) {
+        let actor = call.actor
+        try await auditing(.address, of: user, by: actor, from: call.origin) { () async throws(SkyrowError) in
             _ = try await account(of: user, provedBy: password, from: call.client)
-        } catch {
-            await audit(.address, refusedWith: error, of: user, by: AuditEvent.Actor(call.caller), from: call.origin)
-            throw error
         }
     }
 
@@ -59,7 +57,7 @@ extension ActionService {
         let isChanged = try await store.users.changeAddress(
             of: user,
             proof,
-            keeping: call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes },
+            keeping: call.sessionHash,
             undo: undo,
             trustsUnproved: configuration.verification == .off,
             recording: call.audit(.address)

@@ -89,8 +89,7 @@ extension ActionService {
         from client: ClientKey
     ) async throws(SkyrowError) -> CodeTicket {
         let code = OneTimeCode()
-        let isWritten = try await AccountDesk(store: store, passwords: passwords)
-            .mail(code, kind, to: email, for: user, language: language, from: client)
+        let isWritten = try await mail(code, kind, to: email, for: user, language: language, from: client)
         if isWritten { mailSignals.continuation.yield() }
         return CodeTicket(
             handle: CodeHandle(code.id).description,
@@ -179,7 +178,7 @@ extension ActionService {
         _ confirmation: ResetConfirmation,
         _ call: Call
     ) async throws(SkyrowError) {
-        try await observed(.authResetConfirm) { () async throws(SkyrowError) in
+        try await observed(Actions.authResetConfirm.description) { () async throws(SkyrowError) in
             let (proof, user, hash) = try await preparedReset(confirmation, call)
             defer { passwordIsReset(user) }
             let event = AuditEvent(.reset, by: .itself, from: call.origin)

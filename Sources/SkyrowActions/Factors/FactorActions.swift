@@ -1,6 +1,6 @@
 import SkyrowCrypto
 import SkyrowJSON
-package import SkyrowModel
+import SkyrowModel
 import SkyrowProtocol
 import SkyrowStore
 
@@ -25,8 +25,9 @@ extension ActionService {
             secret: (0..<TOTP.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         )
         let sealed = try await store.sealing().seal(totp.secret, for: FactorTable.placeOfSecret(user))
-        let session = call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes }
-        guard try await store.factors.enrol(sealed, of: user, session: session) else { throw ended(call.caller) }
+        guard try await store.factors.enrol(sealed, of: user, session: call.sessionHash) else {
+            throw ended(call.caller)
+        }
         let issuer = configuration.factorIssuer ?? application.rawValue
         return TOTPEnrolment(
             secret: Base32.encode(totp.secret),
@@ -53,7 +54,7 @@ extension ActionService {
         let isConfirmed = try await store.factors.confirm(
             factor.sealed,
             of: user,
-            session: call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes },
+            session: call.sessionHash,
             step: step,
             recoveryHashes: codes.map { keys.hash($0.text, of: user) },
             recording: call.audit(.factorAdd)
@@ -78,18 +79,6 @@ extension ActionService {
     private func totp(_ factor: StoredFactor, of user: UserID) async throws(SkyrowError) -> TOTP? {
         let secret = try await store.sealing().open(factor.sealed, for: FactorTable.placeOfSecret(user))
         return secret.map { TOTP(secret: $0) }
-    }
-}
-
-extension AccountDesk {
-    /// Removes the second factor of an account whose user has lost it.
-    ///
-    /// Throws `110 ResourceNotFound` without one.
-    package func removeFactor(of user: UserID) async throws(SkyrowError) {
-        let event = AuditEvent(.factorRemove, by: .operator)
-        guard try await store.factors.remove(of: user, recording: event) else {
-            throw SkyrowError(.resourceNotFound, "The account has no second factor.")
-        }
     }
 }
 

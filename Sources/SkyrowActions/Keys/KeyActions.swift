@@ -1,6 +1,6 @@
 package import SkyrowModel
-package import SkyrowProtocol
-package import SkyrowStore
+import SkyrowProtocol
+import SkyrowStore
 
 extension ActionTable {
     static let keys: [any AnyEntry] = [
@@ -14,14 +14,18 @@ extension ActionTable {
 extension ActionService {
     fileprivate func createKey(_ creation: KeyCreation, _ call: Call) async throws(SkyrowError) -> IssuedAccessKey {
         try requireMaster(call.caller)
-        let issued = try await store.issueKey(
+        for case .action(let name) in creation.scopes where ActionTable[name] == nil { throw KeyScope.unknown }
+        var generator = SystemRandomNumberGenerator()
+        let id = KeyID(using: &generator)
+        let text = KeyText.random(id, of: application)
+        let key = try await store.keys.insert(
             creation,
-            of: application,
-            by: AuditEvent.Actor(call.caller),
-            from: call.origin
+            id: id,
+            hash: TokenHash(of: text.text).bytes,
+            recording: call.audit(.keyCreate, of: id)
         )
         await applyKeys()
-        return issued
+        return IssuedAccessKey(AccessKey(key), text: text.text)
     }
 
     fileprivate func keys(_: Void, _ call: Call) async throws(SkyrowError) -> [AccessKey] {
@@ -31,22 +35,19 @@ extension ActionService {
 
     fileprivate func rotateKey(_ rotation: KeyRotation, _ call: Call) async throws(SkyrowError) -> IssuedAccessKey {
         try requireMaster(call.caller)
-        let issued = try await store.rotateKey(
+        let text = KeyText.random(rotation.id, of: application)
+        let key = try await store.keys.rotate(
             rotation,
-            of: application,
-            by: AuditEvent.Actor(call.caller),
-            from: call.origin
+            hash: TokenHash(of: text.text).bytes,
+            recording: call.audit(.keyRotate, of: rotation.id)
         )
         await applyKeys()
-        return issued
+        return IssuedAccessKey(AccessKey(key), text: text.text)
     }
 
     fileprivate func revokeKey(_ id: KeyID, _ call: Call) async throws(SkyrowError) {
         try requireMaster(call.caller)
-        try await store.keys.revoke(
-            id,
-            recording: AuditEvent(.keyRevoke, by: AuditEvent.Actor(call.caller), from: call.origin, key: id)
-        )
+        try await store.keys.revoke(id, recording: call.audit(.keyRevoke, of: id))
         await applyKeys()
     }
 
@@ -77,43 +78,6 @@ extension ActionService {
             )
         case .api, .neither: return
         }
-    }
-}
-
-extension RecordStore {
-    /// Creates a key of an application.
-    package func issueKey(
-        _ creation: KeyCreation,
-        of application: ApplicationName,
-        by actor: AuditEvent.Actor,
-        from origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> IssuedAccessKey {
-        var generator = SystemRandomNumberGenerator()
-        let id = KeyID(using: &generator)
-        let text = KeyText.random(id, of: application)
-        let key = try await keys.insert(
-            creation,
-            id: id,
-            hash: TokenHash(of: text.text).bytes,
-            recording: AuditEvent(.keyCreate, by: actor, from: origin, key: id)
-        )
-        return IssuedAccessKey(AccessKey(key), text: text.text)
-    }
-
-    /// Gives a key of an application another text.
-    package func rotateKey(
-        _ rotation: KeyRotation,
-        of application: ApplicationName,
-        by actor: AuditEvent.Actor,
-        from origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> IssuedAccessKey {
-        let text = KeyText.random(rotation.id, of: application)
-        let key = try await keys.rotate(
-            rotation,
-            hash: TokenHash(of: text.text).bytes,
-            recording: AuditEvent(.keyRotate, by: actor, from: origin, key: rotation.id)
-        )
-        return IssuedAccessKey(AccessKey(key), text: text.text)
     }
 }
 

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 
 // Estimates of the memory that live queries hold for what clients sent: predicates as sent and as resolved.
 

@@ -1,5 +1,6 @@
 import SkyrowConcurrency
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
 import SkyrowSystem
@@ -58,8 +59,14 @@ extension LiveDispatcher {
             } catch {
                 state.withLock { state in
                     guard state.isCurrent(load.attempt, of: load.subscriber) else { return }
-                    let isDenied = (error as? SkyrowError).map { $0.isDenial } ?? false
-                    state.reset(load.subscriber, isDenied ? .access : .gap, after: .jitter(within: .seconds(2)))
+                    let reason: LiveReset =
+                        switch error as? SkyrowError {
+                        case let error? where error.isDenial: .access
+                        // The client's token and its records are of another query, so it has to start from the beginning.
+                        case let error? where error.code == .invalidToken: .schema
+                        default: .gap
+                        }
+                    state.reset(load.subscriber, reason, after: .jitter(within: .seconds(2)))
                 }
                 return
             }
@@ -191,11 +198,11 @@ extension LiveDispatcher {
         }
         var begun: (moment: ChangeMoment, token: ChangeToken)?
         while true {
-            let page = try await service.changesOfSubscription(request, by: holder.caller, turn: turn)
+            let page = try await service.changesPage(request, by: holder.caller, turn: turn)
             if let reason = page.reset {
                 state.withLock { state in
                     guard state.isCurrent(load.attempt, of: load.subscriber) else { return }
-                    state.reset(load.subscriber, LiveText.Reset(reason))
+                    state.reset(load.subscriber, reason)
                 }
                 return
             }
@@ -268,17 +275,6 @@ extension LiveDispatcher {
                 ? state.finishBeginning(of: load.subscriber, at: moment, token) : nil
         }
         if let attempt { loads.continuation.yield(Load(subscriber: load.subscriber, attempt: attempt)) }
-    }
-}
-
-extension LiveText.Reset {
-    fileprivate init(_ reason: ChangeReset) {
-        switch reason {
-        case .expired: self = .expired
-        case .access: self = .access
-        case .schema: self = .schema
-        case .branch: self = .branch
-        }
     }
 }
 

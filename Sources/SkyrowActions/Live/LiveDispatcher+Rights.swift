@@ -1,5 +1,6 @@
 import SkyrowConcurrency
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowSystem
 import Synchronization
@@ -188,7 +189,8 @@ extension LiveDispatcher {
         let isAsked = change?.ofRights == true || holder.caller.keyName != nil
         guard isAsked || !service.remembers(holder.credentials) else { return true }
         do throws(SkyrowError) {
-            let caller = try await service.authenticate(holder.credentials, for: .keyOrToken, .liveSubscribe)
+            let action = Actions.liveSubscribe.description
+            let caller = try await service.authenticate(holder.credentials, for: action)
             if !caller.hasRights(of: holder.caller) { end(holder, .access) }
             return true
         } catch {
@@ -199,7 +201,7 @@ extension LiveDispatcher {
     }
 
     /// - Parameter askingRelations: whether only subscriptions that depend on relations of users end.
-    private func end(_ holder: Holder, _ reason: LiveText.Reset, askingRelations: Bool = false) {
+    private func end(_ holder: Holder, _ reason: LiveReset, askingRelations: Bool = false) {
         state.withLock { state in
             state.reset(on: holder.connections, reason) { owner, asksRelations in
                 (asksRelations || !askingRelations) && owner.credentials == holder.credentials

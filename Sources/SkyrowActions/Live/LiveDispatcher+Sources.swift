@@ -1,5 +1,6 @@
 import SkyrowConcurrency
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowSystem
 import Synchronization

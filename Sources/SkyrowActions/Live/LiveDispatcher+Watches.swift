@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowSystem
 import Synchronization
@@ -74,7 +75,7 @@ extension LiveDispatcher {
         if Task.isCancelled { return }
         state.withLock { state in
             if error.isTransient, state.watches.failed(number, at: .now) { return }
-            let reason: LiveText.Reset =
+            let reason: LiveReset =
                 switch error.code {
                 case _ where error.isDenial: .access
                 case .recordQueryInvalid, .resourceNotFound, .notSupported: .schema

@@ -1,6 +1,7 @@
 import Logging
 import SkyrowConcurrency
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowSystem
 import Synchronization

@@ -1,5 +1,6 @@
 import Metrics
 import SkyrowModel
+import SkyrowProtocol
 import Synchronization
 
 /// The metrics of live queries.
@@ -18,7 +19,7 @@ final class LiveMetrics: Sendable {
     private let lagSeconds: Gauge
     private let resets: [String: Counter]
     private let feedRows: Recorder
-    private let feedResets: [ChangeReset: Counter]
+    private let feedResets: [LiveReset: Counter]
     private let gaps: Mutex<[String: Counter]>
 
     /// Upper bound on the distinct reasons; further ones count as `other`.
@@ -55,13 +56,13 @@ final class LiveMetrics: Sendable {
         lagBytes = gauge("skyrow_changes_lag_bytes")
         lagSeconds = gauge("skyrow_changes_lag_seconds")
         resets = Dictionary(
-            uniqueKeysWithValues: LiveText.Reset.allCases.map {
+            uniqueKeysWithValues: LiveReset.all.map {
                 ($0.rawValue, counter("skyrow_live_resets_total", [("reason", $0.rawValue)]))
             }
         )
         feedRows = Recorder(label: "skyrow_feed_fetch_rows", dimensions: label, aggregate: true, factory: factory)
         feedResets = Dictionary(
-            uniqueKeysWithValues: ChangeReset.allCases.map {
+            uniqueKeysWithValues: LiveReset.ofTokens.map {
                 ($0, counter("skyrow_feed_resets_total", [("reason", $0.rawValue)]))
             }
         )
@@ -108,5 +109,5 @@ final class LiveMetrics: Sendable {
 
     func fetched(_ count: Int) { feedRows.record(count) }
 
-    func feedReset(_ reason: ChangeReset) { feedResets[reason]?.increment() }
+    func feedReset(_ reason: LiveReset) { feedResets[reason]?.increment() }
 }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
 
@@ -40,7 +41,7 @@ struct LiveRegistry {
         /// One message a connection.
         var messages: [(connection: Connection, message: LiveMessage)] = []
         /// The subscriptions that end.
-        var resets: [(subscriber: Subscriber, reason: LiveText.Reset)] = []
+        var resets: [(subscriber: Subscriber, reason: LiveReset)] = []
         /// The number of events by kind.
         var events: [LiveEventKind: Int] = [:]
         /// The number of groups that each change was judged for.
@@ -392,8 +393,8 @@ struct LiveRegistry {
     // MARK: Schema
 
     /// Returns the subscriptions that end because their tables have changed.
-    mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Subscriber, LiveText.Reset)] {
-        var resets: [(Subscriber, LiveText.Reset)] = []
+    mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Subscriber, LiveReset)] {
+        var resets: [(Subscriber, LiveReset)] = []
         let reasons = tables.take(current)
         guard !reasons.isEmpty else { return [] }
         for number in groups.numbers {
@@ -411,7 +412,7 @@ extension CommittedTransaction {
 extension RecordTable {
     /// Returns why subscriptions to the former version of the table end. nil if they go on: only indexes were added, or fields
     /// without values in the existing records.
-    func reset(after former: RecordTable) -> LiveText.Reset? {
+    func reset(after former: RecordTable) -> LiveReset? {
         // A table or column that was replaced has other values, for which no change is emitted.
         if oid != former.oid { return .schema }
         if rules != former.rules { return .access }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import Synchronization
 
@@ -37,18 +38,16 @@ extension LiveSession {
     /// Starts a subscription that has no records until its type is created.
     func awaitType(
         of request: LiveSubscribeRequest,
-        by caller: Caller,
-        with credentials: Credentials,
-        from client: ClientKey
+        for holder: LiveHolder
     ) async throws(SkyrowError) -> LiveSubscribed {
-        try requireReading(request.type, in: request.database, by: caller)
+        _ = try service.liveAccess(to: request.type, in: request.database, by: holder.caller)
         var position = ChangesRequest(
             database: request.database,
             query: ChangeQuery(type: request.type, predicate: request.predicate, desiredFields: request.desiredFields),
             limit: 1
         )
         if let since = request.since { position.position = .since(since) }
-        let page = try await service.changesOfSubscription(position, by: caller, turn: nil)
+        let page = try await service.changesPage(position, by: holder.caller, turn: nil)
         var beginning: [LiveMessage] = []
         var resumed = request
         // Where the type was made in this moment, it begins as it was asked for: a token would be of after its first records.
@@ -59,68 +58,55 @@ extension LiveSession {
             }
             resumed.since = token
         }
-        return try await wait(for: request.type, as: request.name, sending: beginning) {
-            [resumed] session async throws(SkyrowError) in
-            let caller = try await session.service.authenticate(credentials, for: .keyOrToken, .liveSubscribe)
-            _ = try await session.subscribe(resumed, by: caller, with: credentials, from: client)
+        return try await wait(for: request.type, as: request.name, of: holder, .subscribing, sending: beginning) {
+            [resumed] session, holder async throws(SkyrowError) in
+            try await session.subscribe(resumed, for: holder)
         }
     }
 
     /// Sends the empty result of a query whose type does not exist, and starts the query when the type is created.
     func awaitType(
         of request: LiveWatchRequest,
-        by caller: Caller,
-        with credentials: Credentials,
-        from client: ClientKey,
+        for holder: LiveHolder,
         turn: ReadTurn?
     ) async throws(SkyrowError) -> LiveSubscribed {
-        try requireReading(request.subject.type, in: request.database, by: caller)
+        let type = request.subject.type
+        _ = try service.liveAccess(to: type, in: request.database, by: holder.caller)
         let answer = try await service.answer(
             request.subject,
             in: request.database,
-            by: caller,
+            by: holder.caller,
             hidesFields: false,
             turn: turn
         )
         let events = answer.beginning(LiveText.head(request.name))
         let beginning = [LiveText.changes(.initial, events, wholeOf: request.name)]
-        return try await wait(for: request.subject.type, as: request.name, sending: beginning) {
-            session async throws(SkyrowError) in
-            let caller = try await session.service.authenticate(credentials, for: .keyOrToken, .liveWatch)
-            let turn: ReadTurn? = caller.isOperator ? nil : ReadTurn(of: client, in: session.service.reads)
+        return try await wait(for: type, as: request.name, of: holder, .watching, sending: beginning) {
+            session,
+            holder async throws(SkyrowError) in
+            let turn = holder.readTurn(in: session.service.reads)
             try await turn?.enter()
             defer { turn?.leave() }
-            _ = try await session.watch(request, by: caller, with: credentials, from: client, turn: turn)
+            return try await session.watch(request, for: holder, turn: turn)
         }
-    }
-
-    private func requireReading(
-        _ type: RecordTypeName,
-        in database: DatabaseName,
-        by caller: Caller
-    ) throws(SkyrowError) {
-        let access = try service.recordAccess(to: database, for: .reading, by: caller)
-        guard access.database != .union else { throw .liveOfUnion }
-        try access.requireReading(type)
     }
 
     /// - Parameters:
+    ///   - holder: who subscribes; the caller's rights may be others when the type exists.
     ///   - beginning: the messages to send at once.
-    ///   - begin: starts the subscription when the type exists; the caller's rights may have changed by then.
+    ///   - begin: starts the subscription when the type exists.
     private func wait(
         for type: RecordTypeName,
         as name: String,
+        of holder: LiveHolder,
+        _ action: ActionDescription,
         sending beginning: [LiveMessage],
-        then begin: @escaping @Sendable (LiveSession) async throws(SkyrowError) -> Void
+        then begin: @escaping @Sendable (LiveSession, LiveHolder) async throws(SkyrowError) -> LiveSubscribed
     ) async throws(SkyrowError) -> LiveSubscribed {
         let live = service.live
         let cache = service.store.cache
-        guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
-        guard let connection = connection(live) else { throw .connectionHasEnded }
-        let source = try live.state.withLock { state throws(SkyrowError) in
-            try state.claim(name, on: connection)
-            return state.mode == .polling ? LiveSourceName.polling : .logical
-        }
+        let connection = try await followingConnection()
+        let source = try live.state.withLock { state throws(SkyrowError) in try state.claim(name, on: connection) }
         try awaited.withLock { awaited throws(SkyrowError) in
             try awaited.add(name, atMost: live.configuration.limits.watchesPerConnection) {
                 Task { [weak self] in
@@ -130,7 +116,11 @@ extension LiveSession {
                     await cache.waitForTable(of: type)
                     guard !Task.isCancelled, let self, self.awaited.withLock({ $0.remove(name) }) != nil else { return }
                     do throws(SkyrowError) {
-                        try await begin(self)
+                        let caller = try await service.authenticate(holder.credentials, for: action)
+                        let holder = LiveHolder(caller: caller, credentials: holder.credentials, client: holder.client)
+                        _ = try await service.observed(action) { () async throws(SkyrowError) in
+                            try await begin(self, holder)
+                        }
                     } catch {
                         let ending = LiveState.Ending(name: name, reason: error.endOfAwaiting, pause: error.pause)
                         live.state.withLock { $0.sendEnd(ending, to: connection) }
@@ -144,7 +134,7 @@ extension LiveSession {
 
 extension SkyrowError {
     /// Why a subscription ends that failed to start when its type was created.
-    fileprivate var endOfAwaiting: LiveText.Reset {
+    fileprivate var endOfAwaiting: LiveReset {
         switch code {
         case .accessTokenNotAccepted: .session
         case _ where isTransient: .gap
@@ -154,4 +144,9 @@ extension SkyrowError {
     }
 
     fileprivate var pause: Duration? { isTransient ? .jitter(within: .seconds(2)) : nil }
+}
+
+extension ActionDescription {
+    fileprivate static let subscribing = Actions.liveSubscribe.description
+    fileprivate static let watching = Actions.liveWatch.description
 }

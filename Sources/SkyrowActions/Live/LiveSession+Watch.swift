@@ -1,68 +1,62 @@
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
 import Synchronization
 
 extension LiveSession {
-    /// `live:watch`: sends the result before it returns, or shortly after.
+    /// Begins to keep a result current, which is sent before this returns, or shortly after.
     ///
     /// Throws what `record:query` or `record:aggregate` throws, `109 Duplicated` for a name in use, `120 RecordQueryInvalid` for
     /// a query that depends on relations, `135 Overloaded` above a limit, and `111 NotSupported` if live queries are off or
     /// changes of the type cannot be followed.
     ///
     /// - Parameter turn: the request's admission to the read queue; nil for none.
-    package func watch(
+    func watch(
         _ request: LiveWatchRequest,
-        by caller: Caller,
-        with credentials: Credentials,
-        from client: ClientKey,
+        for holder: LiveHolder,
         turn: ReadTurn? = nil
     ) async throws(SkyrowError) -> LiveSubscribed {
-        try await service.observed(.liveWatch) { () async throws(SkyrowError) in
-            let live = service.live
-            guard live.configuration.source != .off else { throw .liveQueriesAreOff }
-            try requireFree(request.name)
-            if case .records(let query) = request.subject, query.omittedFields.contains("_id") {
-                throw .invalidArgument("A live query cannot omit the ids of its records.", "omit")
-            }
-            if try await service.store.table(of: request.subject.type) == nil {
-                return try await awaitType(of: request, by: caller, with: credentials, from: client, turn: turn)
-            }
-            let resolved = try await service.resolve(request, by: caller)
-            guard await live.waitForSource(atMost: Self.sourcePatience) else { throw .changesNotFollowed }
-            guard let connection = connection(live) else { throw .connectionHasEnded }
-            for table in resolved.tables.values where try await !service.store.logging(of: table).isPublished {
-                try await live.requirePublished(table.name)
-            }
-            if live.state.withLock({ $0.mode == .polling }) {
-                for table in resolved.tables.values { try await service.store.requireFollowing(table) }
-            }
-            let wanted = WatchRegistry.Request(
-                name: request.name,
-                connection: connection,
-                holder: LiveHolder(caller: caller, credentials: credentials, client: client),
-                key: resolved.key,
-                databaseName: request.database,
-                tables: resolved.tables,
-                databases: resolved.databases,
-                asksRelations: resolved.asksRelations
-            )
-            let (watcher, group, asking, source) = try live.state.withLock { state throws(SkyrowError) in
-                try state.claim(request.name, on: connection)
-                let watcher = try state.watches.add(wanted)
-                let source = state.mode == .polling ? LiveSourceName.polling : .logical
-                return (watcher, state.watches.watchers[watcher]?.group ?? 0, state.watches.begin(), source)
-            }
-            do throws(SkyrowError) {
-                if wanted.asksRelations { await live.rightsLookedAt() }
-                let answer = try await service.answer(wanted, turn: turn)
-                await live.take(answer, of: group, asking: asking)
-            } catch {
-                live.state.withLock { $0.watches.remove(watcher) }
-                throw error
-            }
-            return LiveSubscribed(name: request.name, source: source)
+        let live = service.live
+        try requireFree(request.name)
+        if case .records(let query) = request.subject, query.omittedFields.contains("_id") {
+            throw .invalidArgument("A live query cannot omit the ids of its records.", "omit")
         }
+        if try await service.store.table(of: request.subject.type) == nil {
+            return try await awaitType(of: request, for: holder, turn: turn)
+        }
+        let resolved = try await service.resolve(request, by: holder.caller)
+        let connection = try await followingConnection()
+        for table in resolved.tables.values where try await !service.store.logging(of: table).isPublished {
+            try await live.requirePublished(table.name)
+        }
+        if live.state.withLock({ $0.mode == .polling }) {
+            for table in resolved.tables.values { try await service.store.requireFollowing(table) }
+        }
+        let wanted = WatchRegistry.Request(
+            name: request.name,
+            connection: connection,
+            holder: holder,
+            key: resolved.key,
+            databaseName: request.database,
+            tables: resolved.tables,
+            databases: resolved.databases,
+            asksRelations: resolved.asksRelations
+        )
+        let (watcher, group, asking, source) = try live.state.withLock { state throws(SkyrowError) in
+            let source = try state.claim(request.name, on: connection)
+            let watcher = try state.watches.add(wanted)
+            return (watcher, state.watches.watchers[watcher]?.group ?? 0, state.watches.begin(), source)
+        }
+        do throws(SkyrowError) {
+            if wanted.asksRelations { await live.rightsLookedAt() }
+            let answer = try await service.answer(wanted, turn: turn)
+            await live.take(answer, of: group, asking: asking)
+        } catch {
+            live.state.withLock { $0.watches.remove(watcher) }
+            throw error
+        }
+        return LiveSubscribed(name: request.name, source: source)
     }
 }
 
@@ -79,15 +73,9 @@ extension ActionService {
         _ request: LiveWatchRequest,
         by caller: Caller
     ) async throws(SkyrowError) -> ResolvedWatch {
-        let access = try recordAccess(to: request.database, for: .reading, by: caller)
-        guard access.database != .union else { throw .liveOfUnion }
-        try access.requireReading(request.subject.type)
-        guard let whole = try await store.table(of: request.subject.type) else {
-            throw SkyrowError.recordTypeNotFound
-        }
-        let present = store.cache.current
-        let table = whole.visible(to: access.fields)
-        var resolver = Resolver(schema: present.visible(to: access.fields), root: table, access: access)
+        let type = try await liveType(request.subject.type, in: request.database, by: caller)
+        let access = type.access
+        var resolver = type.resolver
         let visibility: ResolvedVisibility
         let leadsToRelations: Bool
         switch request.subject {
@@ -99,8 +87,8 @@ extension ActionService {
             (visibility, leadsToRelations) = (resolved.records.visibility, resolved.leadsToRelations)
         }
         guard !leadsToRelations else { throw .watchOfRelations }
-        var tables = [whole.name: whole]
-        for type in resolver.types { tables[type] = tables[type] ?? present.tables[type] }
+        var tables = [type.whole.name: type.whole]
+        for name in resolver.types { tables[name] = tables[name] ?? type.catalog.tables[name] }
         var databases: Set<DatabaseScope> = [access.database, .everyone]
         if let user = caller.userID { databases.insert(.user(user)) }
         let scopes = [visibility.records] + resolver.types.flatMap { visibility.referenced($0) }

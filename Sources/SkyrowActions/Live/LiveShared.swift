@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 /// The caller and credentials of subscriptions on one connection.

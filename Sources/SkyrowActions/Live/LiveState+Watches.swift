@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension LiveState {
@@ -18,23 +19,29 @@ extension LiveState {
     /// Upper bound on the ends of subscriptions that wait for a connection; beyond it, the connection gets no new subscription.
     static let maximumEndings = 1_000
 
-    /// Claims a name for a new subscription. Throws `109 Duplicated` for one in use, and `135 Overloaded` when the ends of too
-    /// many subscriptions are not delivered yet.
-    mutating func claim(_ name: String, on connection: LiveRegistry.Connection) throws(SkyrowError) {
+    /// Claims a name for a new subscription, and returns the source of its changes. Throws `109 Duplicated` for one in use, and
+    /// `135 Overloaded` when the ends of too many subscriptions are not delivered yet, or the connection has ended.
+    @discardableResult
+    mutating func claim(
+        _ name: String,
+        on connection: LiveRegistry.Connection
+    ) throws(SkyrowError) -> LiveSourceName {
         guard registry.subscriber(name, of: connection) == nil, watches.watcher(name, of: connection) == nil else {
             throw .subscriptionNameInUse
         }
         // A client that reuses a name is not sent the end of the former subscription.
         forgetEnd(of: name, on: connection)
-        guard connections[connection]?.endings.count ?? 0 < Self.maximumEndings else {
+        guard let known = connections[connection] else { throw .connectionHasEnded }
+        guard known.endings.count < Self.maximumEndings else {
             throw SkyrowError(.overloaded, "The connection reads too slowly; read the pending events and try again.")
         }
+        return mode == .polling ? .polling : .logical
     }
 
     /// Ends a subscription to a query, and sends the reason.
     mutating func resetWatch(
         _ watcher: WatchRegistry.Watcher,
-        _ reason: LiveText.Reset,
+        _ reason: LiveReset,
         after pause: Duration? = nil
     ) {
         guard let request = watches.watchers[watcher]?.request else { return }
@@ -46,7 +53,7 @@ extension LiveState {
     /// users.
     mutating func reset(
         on connections: Set<LiveRegistry.Connection>,
-        _ reason: LiveText.Reset,
+        _ reason: LiveReset,
         where isConcerned: (LiveHolder, _ asksRelations: Bool) -> Bool
     ) {
         for connection in connections {

@@ -1,5 +1,6 @@
 import SkyrowConcurrency
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
 
@@ -30,7 +31,7 @@ struct LiveState {
     /// The end of a subscription.
     struct Ending {
         let name: String
-        let reason: LiveText.Reset
+        let reason: LiveReset
         /// The pause before the client restarts it.
         let pause: Duration?
         /// The bytes sent to its connection by then.
@@ -80,7 +81,7 @@ struct LiveState {
     /// The position of the stream (an LSN).
     var passed: UInt64 = 0
     /// The reasons of ended subscriptions that are not counted yet.
-    var endings: [LiveText.Reset] = []
+    var endings: [LiveReset] = []
     /// Whether a transaction has arrived since the last snapshot was taken.
     var hasStreamed = false
     var nextConnection = 0
@@ -128,7 +129,7 @@ struct LiveState {
     /// Ends a subscription, and sends the reason.
     mutating func reset(
         _ subscriber: LiveRegistry.Subscriber,
-        _ reason: LiveText.Reset,
+        _ reason: LiveReset,
         after pause: Duration? = nil
     ) {
         guard let known = registry.subscribers[subscriber] else { return }
@@ -142,7 +143,7 @@ struct LiveState {
     mutating func end(
         _ name: String,
         on connection: LiveRegistry.Connection,
-        _ reason: LiveText.Reset,
+        _ reason: LiveReset,
         token: String? = nil,
         after pause: Duration?
     ) {

@@ -1,26 +1,9 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 
 /// The JSON of messages, in parts that several messages share.
 enum LiveText {
-    /// Why a subscription ends.
-    enum Reset: String, Hashable, Sendable, CaseIterable {
-        /// Changes may have been missed.
-        case gap
-        /// Too much was changed at once to be sent change by change.
-        case bulk
-        /// The caller's rights have changed.
-        case access
-        /// The database is another one, or was restored.
-        case branch
-        /// The token is too old.
-        case expired
-        /// The fields of the type have changed.
-        case schema
-        /// The caller's session has ended.
-        case session
-    }
-
     /// The kind of a batch of changes.
     enum Phase: String, Hashable, Sendable, CaseIterable {
         case initial, resume, live
@@ -123,7 +106,7 @@ enum LiveText {
     /// - Parameters:
     ///   - token: the token from which it can resume, if known.
     ///   - pause: the pause before the client restarts it.
-    static func reset(_ name: String, _ reason: Reset, token: String?, after pause: Duration?) -> LiveMessage {
+    static func reset(_ name: String, _ reason: LiveReset, token: String?, after pause: Duration?) -> LiveMessage {
         let writer = JSONWriter(capacity: 128)
         writer.beginObject()
         writer.key("subscription")

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 /// The kinds of subscriptions, which have separate limits.
@@ -130,8 +131,8 @@ struct FollowedTables {
     }
 
     /// Updates the tables; returns why the subscriptions of types end, if they do.
-    mutating func take(_ current: (RecordTypeName) -> RecordTable?) -> [RecordTypeName: LiveText.Reset] {
-        var resets: [RecordTypeName: LiveText.Reset] = [:]
+    mutating func take(_ current: (RecordTypeName) -> RecordTable?) -> [RecordTypeName: LiveReset] {
+        var resets: [RecordTypeName: LiveReset] = [:]
         for (type, entry) in known {
             let table = current(type)
             if entry.tables.count == 1, entry.tables.first === table { continue }

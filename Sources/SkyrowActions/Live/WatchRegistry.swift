@@ -219,8 +219,8 @@ struct WatchRegistry {
     mutating func noteAll() { stale.formUnion(groups.numbers) }
 
     /// Returns the subscriptions that end because rules or fields of a type have changed.
-    mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Watcher, LiveText.Reset)] {
-        var resets: [(Watcher, LiveText.Reset)] = []
+    mutating func takeTables(_ current: (RecordTypeName) -> RecordTable?) -> [(Watcher, LiveReset)] {
+        var resets: [(Watcher, LiveReset)] = []
         var ended: Set<Group> = []
         for (type, reason) in tables.take(current) {
             for number in groupsOfTypes[type] ?? [] where ended.insert(number).inserted {

@@ -1,6 +1,7 @@
 package import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 
 /// The key with which a server of the application signs tokens.
 package struct CustomTokenKey: Sendable {
@@ -58,22 +59,36 @@ struct CustomTokenClaims: Sendable {
     /// The token's own id; a token with one is accepted once.
     var id: String?
     /// The fields of `skyprofile`.
-    var profile: [(name: FieldName, value: RecordValue)]
+    var profile: [(name: FieldName, value: RecordValue)] = []
 
-    /// Reads and checks the claims; throws ``TokenFault``, and what `readProfile` throws.
+    /// Reads and checks the claims of a token that a key has signed.
+    ///
+    /// Returns their fault, and throws what is wrong with the fields of `skyprofile`.
     ///
     /// - Parameter now: in seconds since 1970.
-    init(
+    static func read(
         _ json: JSONView,
         at now: Double,
-        readProfile: (JSONView) throws(TokenFault) -> [(name: FieldName, value: RecordValue)]
-    ) throws(TokenFault) {
+        rules: ReadingRules
+    ) throws(SkyrowError) -> Result<CustomTokenClaims, TokenFault> {
+        var claims: CustomTokenClaims
+        do throws(TokenFault) {
+            claims = try CustomTokenClaims(json, at: now)
+        } catch {
+            return .failure(error)
+        }
+        if let profile = json["skyprofile"], profile.isObject {
+            claims.profile = try ProfileFields.read(profile, rules: rules)
+        }
+        return .success(claims)
+    }
+
+    private init(_ json: JSONView, at now: Double) throws(TokenFault) {
         subject = try json.claim("sub") { $0.string.flatMap { $0.isName ? $0 : nil } }
         expires = try json.claim("exp", \.numericDate)
         issued = try json.claim("iat", \.numericDate)
         let notBefore = try json.optionalClaim("nbf", \.numericDate)
         id = try json.optionalClaim("jti") { $0.string.flatMap { (1...255).contains($0.utf8.count) ? $0 : nil } }
-        profile = try json["skyprofile"].map(readProfile) ?? []
         guard now < expires + IDTokenRules.skew else { throw .expired }
         guard issued <= now + IDTokenRules.skew, (notBefore ?? 0) <= now + IDTokenRules.skew else { throw .early }
         guard expires - issued <= Self.maximumLifetime else { throw .age }

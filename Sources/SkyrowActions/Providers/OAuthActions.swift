@@ -1,104 +1,83 @@
 import SkyrowJSON
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 // Skygear's building blocks for a server of the application that talks to providers itself. All of them need the master key.
 
 extension ActionService {
-    /// `sso:oauth:login`: logs in the user of an identity; a second factor is required as in any login.
+    /// A second factor is required as in any login.
     ///
-    /// Throws `105 InvalidCredentials` if no account is linked with it.
-    package func logInOAuth(
-        _ request: OAuthIdentityRequest,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.ssoOAuthLogIn, as: .oauth) { () async throws(SkyrowError) in
-            var result = try await logIn(
-                request.identity,
-                Opening(.provider, provider: request.provider, device: request.device, origin: origin),
-                makesAccounts: false,
-                tokens: request.tokenResponse
-            )
-            // Skygear's result has no such member.
-            result.isNew = nil
-            return result
+    /// Throws `105 InvalidCredentials` if no account is linked with the identity.
+    func logInOAuth(_ logIn: OAuthLogIn, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        try await loggingIn(by: .oauth) { () async throws(SkyrowError) in
+            try await self.logIn(IdentityLogIn(logIn, call)).ofSkygear
         }
     }
 
-    /// `sso:oauth:signup`: creates the account of an identity and logs in; login keys in the profile are ignored.
+    /// Login keys in the profile are ignored.
     ///
-    /// Throws `108 InvalidArgument` if an account is linked with it.
-    package func signUpOAuth(
-        _ request: OAuthIdentityRequest,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) -> AuthResult {
-        try await observed(.ssoOAuthSignUp) { () async throws(SkyrowError) in
-            let opening = Opening(.provider, provider: request.provider, device: request.device, origin: origin)
-            do throws(SkyrowError) {
-                var result = try await signUp(
-                    request.identity,
-                    opening,
-                    profile: mergeable(request.profile),
-                    tokens: request.tokenResponse
-                )
-                result.isNew = nil
-                return result
-            } catch {
-                throw error == .identityTaken ? .alreadyConnected : error
-            }
+    /// Throws `108 InvalidArgument` if an account is linked with the identity.
+    func signUpOAuth(_ signUp: OAuthSignUp, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        var logIn = IdentityLogIn(signUp.logIn, call)
+        logIn.profile = mergeable(signUp.profile)
+        do throws(SkyrowError) {
+            return try await self.signUp(logIn).ofSkygear
+        } catch {
+            throw error == .identityTaken ? .alreadyConnected : error
         }
     }
 
-    /// `sso:oauth:link`: links an identity with a user, who can log in with it.
-    ///
-    /// Throws `108 InvalidArgument` if an account is linked with it, or the user with another one of the provider, and `110
-    /// ResourceNotFound` for an unknown user.
-    package func linkOAuth(
-        _ request: OAuthIdentityRequest,
-        with user: UserID,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) {
-        try await observed(.ssoOAuthLink) { () async throws(SkyrowError) in
-            defer { forget(.user(user)) }
-            let identity = try await store.identities.sealing(request.tokenResponse, of: request.identity, for: user)
-            let outcome = try await store.identities.link(
-                identity,
-                with: user,
-                session: nil,
-                recording: AuditEvent(.providerLink, by: AuditEvent.Actor(caller), from: origin)
-            )
-            switch outcome {
-            case .linked: return
-            case .unchanged, .taken, .providerTaken: throw .alreadyConnected
-            case .tooMany:
-                throw .invalidArgument(
-                    "An account can be linked with at most \(AccountIdentity.maximumCount) providers.",
-                    "provider"
-                )
-            case .ended: throw .userNotFound
-            }
+    /// Throws `108 InvalidArgument` if an account is linked with the identity, or the user with another one of the provider, and
+    /// `110 ResourceNotFound` for an unknown user.
+    func linkOAuth(_ link: OAuthLink, _ call: Call) async throws(SkyrowError) {
+        let identity = try await store.identities.sealing(
+            link.response.tokens,
+            of: ProvenIdentity(link.principal, link.response),
+            for: link.user
+        )
+        let isNew: Bool
+        do throws(SkyrowError) {
+            isNew = try await self.link(identity, with: link.user, session: nil, call)
+        } catch {
+            throw error.code == .duplicated ? .alreadyConnected : error
         }
+        guard isNew else { throw .alreadyConnected }
     }
 
-    /// `sso:oauth:unlink`: removes the link of a user with a provider.
-    ///
     /// Throws `110 ResourceNotFound` without such a link, and `113 ConstraintViolated` if it is the only way to log in.
-    package func unlinkOAuth(
-        _ provider: String,
-        from user: UserID,
-        by caller: Caller,
-        origin: RequestOrigin = RequestOrigin()
-    ) async throws(SkyrowError) {
-        try await observed(.ssoOAuthUnlink) { () async throws(SkyrowError) in
-            try await unlink(provider, from: user, session: nil, by: caller, origin: origin)
-        }
+    func unlinkOAuth(_ unlink: OAuthUnlink, _ call: Call) async throws(SkyrowError) {
+        try await self.unlink(unlink.provider, from: unlink.user, session: nil, call)
     }
 }
 
-extension OAuthIdentityRequest {
-    fileprivate var identity: ProvenIdentity {
-        ProvenIdentity(provider: provider, subject: principalID, profile: ProviderProfile.bounded(providerProfile))
+extension IdentityLogIn {
+    fileprivate init(_ logIn: OAuthLogIn, _ call: Call) {
+        self.init(
+            ProvenIdentity(logIn.principal, logIn.response),
+            logIn.device,
+            call,
+            tokens: logIn.response.tokens
+        )
+    }
+}
+
+extension ProvenIdentity {
+    fileprivate init(_ principal: OAuthPrincipal, _ response: OAuthResponse) {
+        self.init(
+            provider: principal.provider,
+            subject: principal.id,
+            profile: ProviderProfile.bounded(response.profile)
+        )
+    }
+}
+
+extension AuthResult {
+    /// The result without `is_new`, which Skygear's has not.
+    fileprivate var ofSkygear: AuthResult {
+        var result = self
+        result.isNew = nil
+        return result
     }
 }
 

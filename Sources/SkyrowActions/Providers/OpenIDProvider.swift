@@ -1,6 +1,7 @@
 package import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 package import SkyrowRemote
 import SkyrowStore
 

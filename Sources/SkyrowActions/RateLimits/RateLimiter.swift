@@ -1,5 +1,5 @@
 package import SkyrowModel
-import SkyrowProtocol
+package import SkyrowProtocol
 import Synchronization
 
 /// Counts calls and refuses those above a limit; the master key has no limit.
@@ -41,20 +41,20 @@ package final class RateLimiter: Sendable {
     ///
     /// - Parameter action: nil for a call without a valid action.
     func admit(
-        _ action: ActionName?,
+        _ action: ActionDescription?,
         from client: ClientKey,
         by caller: Caller?,
         at now: @autoclosure () -> ContinuousClock.Instant
     ) throws(SkyrowError) {
         guard isOn.load(ordering: .acquiring), caller?.isOperator != true else { return }
         let now = now()
-        let hashesPassword = action.map { ActionCatalog[$0].cost } == .password
+        let hashesPassword = action?.cost == .password
         let refusal = state.withLock { state -> (wait: Duration, limited: Limited)? in
             if let limit = state.limits.client, let wait = state.clients.take(client, limit, at: now) {
                 return (wait, .calls)
             }
             if hashesPassword, let limit = state.limits.login, let wait = state.logins.take(client, limit, at: now) {
-                return (wait, Limited(hashingFor: action))
+                return (wait, Limited(hashingFor: action?.name))
             }
             if let user = caller?.userID, let limit = state.limits.user,
                 let wait = state.users.take(user, limit, at: now)
@@ -88,8 +88,8 @@ package final class RateLimiter: Sendable {
         /// The kind of a call that hashes a password.
         init(hashingFor action: ActionName?) {
             switch action {
-            case .authLogIn: self = .logIns
-            case .authSignUp, .authRegister: self = .signUps
+            case Actions.authLogIn.name: self = .logIns
+            case Actions.authSignUp.name, Actions.authRegister.name: self = .signUps
             default: self = .attempts
             }
         }
@@ -112,7 +112,7 @@ extension ActionService {
     /// A refusal is not observed, as with `cachedCaller`.
     ///
     /// - Parameter caller: nil if not known yet; `admit(_:)` then counts the user's call.
-    package func admit(_ action: ActionName, from client: ClientKey, by caller: Caller?) throws(SkyrowError) {
+    package func admit(_ action: ActionDescription, from client: ClientKey, by caller: Caller?) throws(SkyrowError) {
         try rateLimiter.admit(action, from: client, by: caller, at: clock.instant())
     }
 

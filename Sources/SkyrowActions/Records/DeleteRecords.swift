@@ -1,42 +1,82 @@
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {
-    /// `record:delete`: one outcome for each id, in the order of the request; profiles are never deleted (`102`).
-    ///
-    /// - Parameter encode: encodes the result; called only with an idempotency key, inside the transaction.
-    package func delete(
+    /// `record:delete`: one outcome for each id, in the order of the request, and profiles are never deleted (`102`); or all
+    /// records that match a predicate.
+    func delete(_ deletion: RecordDeletion, _ call: Call) async throws(SkyrowError) -> WriteResult<DeletionResult> {
+        switch deletion {
+        case .ids(let request): try await delete(request, call)
+        case .matches(let request): try await change(request, call, as: Actions.recordDelete) { .matches($0) }
+        }
+    }
+
+    private func delete(
         _ request: RecordIDsRequest,
-        by caller: Caller,
-        encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
-    ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
-        try await observed(.recordDelete) { () async throws(SkyrowError) in
-            let access = try recordAccess(to: request.database, for: .writing, by: caller)
-            guard !request.ids.isEmpty else {
-                throw .invalidArgument("Send at least one id.", "ids")
-            }
-            let claim = try IdempotencyClaim(
-                key: request.idempotencyKey,
-                action: .recordDelete,
-                database: request.database,
-                isAtomic: request.isAtomic,
-                request: request.ids.flatMap { Array($0.description.utf8) + [0] },
-                caller: caller
+        _ call: Call
+    ) async throws(SkyrowError) -> WriteResult<DeletionResult> {
+        let access = try recordAccess(to: request.database, for: .writing, by: call.caller)
+        let claim = IdempotencyClaim(
+            key: request.idempotencyKey,
+            action: Actions.recordDelete.name,
+            database: request.database,
+            isAtomic: request.isAtomic,
+            request: request.ids.flatMap { Array($0.description.utf8) + [0] },
+            caller: call.caller
+        )
+        guard let claim else {
+            let outcomes = try await store.delete(request.ids, with: access, atomic: request.isAtomic)
+            return .fresh(.outcomes(call.reported(noteRefusals(in: outcomes))))
+        }
+        return try await once(claim, as: Actions.recordDelete.result) { transaction throws(SkyrowError) in
+            let outcomes = try await self.store.delete(
+                request.ids,
+                with: access,
+                atomic: request.isAtomic,
+                transaction: transaction
             )
-            guard let claim else {
-                return .fresh(
-                    noteRefusals(in: try await store.delete(request.ids, with: access, atomic: request.isAtomic))
-                )
+            return .outcomes(call.reported(self.noteRefusals(in: outcomes)))
+        }
+    }
+
+    /// `record:update`, and `record:delete` by a predicate: changes all matching records, or none.
+    ///
+    /// It waits in the read queue, since it searches records as a query does; the master key does not queue.
+    func update(_ request: BulkRequest, _ call: Call) async throws(SkyrowError) -> WriteResult<BulkResult> {
+        try await change(request, call, as: Actions.recordUpdate) { $0 }
+    }
+
+    private func change<Parameters, Value>(
+        _ request: BulkRequest,
+        _ call: Call,
+        as action: Action<Parameters, WriteResult<Value>>,
+        _ value: @Sendable (BulkResult) -> Value
+    ) async throws(SkyrowError) -> WriteResult<Value> {
+        let access = try recordAccess(to: request.database, for: .writing, by: call.caller)
+        let turn = ReadTurn(of: call.client, in: reads)
+        if !call.caller.isOperator { try await turn.enter() }
+        defer { turn.leave() }
+        let claim = IdempotencyClaim(
+            key: request.idempotencyKey,
+            action: action.name,
+            database: request.database,
+            isAtomic: true,
+            request: request.fingerprintSource,
+            caller: call.caller
+        )
+        guard let claim, !request.isDryRun else {
+            return try await admitting(call.caller, turn) { admit async throws(SkyrowError) in
+                .fresh(value(try await self.store.change(request, with: access, admitting: admit)))
             }
-            return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
-                let outcomes = try await self.store.delete(
-                    request.ids,
-                    with: access,
-                    atomic: request.isAtomic,
-                    transaction: transaction
-                )
-                return self.noteRefusals(in: outcomes)
-            }
+        }
+        if let replay: WriteResult<Value> = try await replay(of: claim) { return replay }
+        // Before the transaction, so that a slow read occupies no writer's connection.
+        let found = try await admitting(call.caller, turn) { admit async throws(SkyrowError) in
+            try await self.store.find(request, with: access, admitting: admit)
+        }
+        return try await once(claim, as: action.result) { transaction throws(SkyrowError) in
+            value(try await self.store.change(found, request, with: access, transaction: transaction))
         }
     }
 }

@@ -1,4 +1,6 @@
+import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {
@@ -10,7 +12,7 @@ extension ActionService {
     /// Throws `133 IdempotencyKeyReused` if the key was used for another request before.
     func once<Value: Sendable>(
         _ claim: IdempotencyClaim,
-        encode: @Sendable (Value) throws(SkyrowError) -> [UInt8],
+        as codec: Codec<WriteResult<Value>>,
         _ write: @Sendable (StoreTransaction) async throws(SkyrowError) -> Value
     ) async throws(SkyrowError) -> WriteResult<Value> {
         try await store.withTransaction { transaction throws(SkyrowError) in
@@ -24,7 +26,7 @@ extension ActionService {
             case .completed(let bytes):
                 return .encoded(bytes, isReplay: true)
             case .claimed:
-                let bytes = try encode(try await write(transaction))
+                let bytes = text(of: try await write(transaction), codec)
                 try await store.idempotency.complete(
                     claim.key,
                     scope: claim.scope,
@@ -45,4 +47,12 @@ extension ActionService {
         )
         return result.map { .encoded($0, isReplay: true) }
     }
+}
+
+/// The text that is kept under an idempotency key; it is bounded like a response.
+private func text<Value>(of value: Value, _ codec: Codec<WriteResult<Value>>) -> [UInt8] {
+    let writer = JSONWriter(account: .current)
+    codec.write(.fresh(value), writer)
+    defer { writer.discard() }
+    return writer.bytes
 }

@@ -12,8 +12,6 @@ struct IdempotencyClaim: Sendable, Equatable {
     /// nil without a key.
     ///
     /// - Parameter request: the request's canonical text.
-    ///
-    /// Throws `108 InvalidArgument` for an empty key, one of more than 64 bytes, or one with NUL.
     init?(
         key: String?,
         action: ActionName,
@@ -21,11 +19,8 @@ struct IdempotencyClaim: Sendable, Equatable {
         isAtomic: Bool,
         request: [UInt8],
         caller: Caller
-    ) throws(SkyrowError) {
+    ) {
         guard let key else { return nil }
-        guard (1...64).contains(key.utf8.count), !key.hasNUL else {
-            throw .invalidArgument("An idempotency key must be 1 to 64 bytes without NUL.", "idempotency_key")
-        }
         self.key = key
         // API keys may differ in what they can see of a result.
         let keyScope =

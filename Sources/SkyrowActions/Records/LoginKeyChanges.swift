@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {
@@ -70,6 +71,6 @@ extension SkyrowError {
     fileprivate static let addressIsProved = SkyrowError(
         .deniedArgument,
         "Use auth:email:change to change an address; it verifies the new one.",
-        info: ["arguments": .list([.string("email")]), "action": .string(ActionName.authEmailChange.rawValue)]
+        info: ["arguments": .list([.string("email")]), "action": .string(Actions.authEmailChange.name.rawValue)]
     )
 }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {
@@ -25,6 +26,16 @@ extension ActionService {
 }
 
 extension RecordStore {
+    /// Returns the draft of a profile with these fields, after those that are missing were created.
+    func profileDraft(
+        of user: UserID,
+        _ fields: [(name: FieldName, value: RecordValue)]
+    ) async throws(SkyrowError) -> RecordDraft {
+        let draft = RecordDraft(id: try RecordID(type: .user, id: user.rawValue), fields: fields)
+        if try !schemaPlan(saving: [draft]).isEmpty { try await createMissingSchema(for: [draft]) }
+        return draft
+    }
+
     /// Returns, without waiting, whether saving these items requires a change of the schema.
     func lacksSchema(for items: [SaveRequest.Item]) throws(SkyrowError) -> Bool {
         try !schemaPlan(saving: items.compactMap(\.draft)).isEmpty

@@ -1,78 +1,56 @@
 package import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
+extension ActionTable {
+    static let records: [any AnyEntry] = [
+        Entry(Actions.recordSave, ActionService.save),
+        Entry(Actions.recordFetch, ActionService.fetch),
+        Entry(Actions.recordQuery, ActionService.query),
+        Entry(Actions.recordAggregate, ActionService.aggregate),
+        Entry(Actions.recordUpdate, ActionService.update),
+        Entry(Actions.recordDelete, ActionService.delete),
+    ]
+}
+
 extension ActionService {
-    /// `record:fetch`: one outcome for each id, in the order of the request.
-    package func fetch(_ request: RecordIDsRequest, by caller: Caller) async throws(SkyrowError) -> [RecordOutcome] {
-        try await observed(.recordFetch) { () async throws(SkyrowError) in
-            let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            guard !request.ids.isEmpty else {
-                throw .invalidArgument("Send at least one id.", "ids")
-            }
-            return try await store.fetch(request.ids, with: access)
-        }
+    fileprivate func fetch(_ request: RecordIDsRequest, _ call: Call) async throws(SkyrowError) -> [RecordOutcome] {
+        let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
+        return call.reported(try await store.fetch(request.ids, with: access))
     }
 
-    /// `record:query`
-    ///
-    /// - Parameter turn: the request's admission to the read queue; nil for none.
-    package func query(
+    fileprivate func query(
         _ request: QueryRequest,
-        by caller: Caller,
-        turn: ReadTurn? = nil
-    ) async throws(SkyrowError) -> QueryResult {
-        try await observed(.recordQuery) { () async throws(SkyrowError) in
-            let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await admitting(caller, turn) { admit async throws(SkyrowError) in
-                try await within(request.timeLimit) { () async throws(SkyrowError) in
-                    try await self.store.query(request.query, with: access, admitting: admit)
-                }
-            }
-        }
-    }
-
-    /// `record:aggregate`
-    ///
-    /// - Parameter turn: the request's admission to the read queue; nil for none.
-    package func aggregate(
-        _ request: AggregateRequest,
-        by caller: Caller,
-        turn: ReadTurn? = nil
-    ) async throws(SkyrowError) -> AggregateResult {
-        try await observed(.recordAggregate) { () async throws(SkyrowError) in
-            let access = try recordAccess(to: request.database, for: .reading, by: caller)
-            return try await admitting(caller, turn) { admit async throws(SkyrowError) in
-                try await within(request.timeLimit) { () async throws(SkyrowError) in
-                    try await self.store.aggregate(request.query, with: access, admitting: admit)
-                }
-            }
-        }
-    }
-
-    /// `record:query` with `explain`: PostgreSQL's plan, for administrators of the database.
-    package func explain(
-        _ request: QueryRequest,
-        _ mode: ExplainMode,
-        by caller: Caller
-    ) async throws(SkyrowError) -> QueryExplanation {
-        try await observed(.recordQuery) { () async throws(SkyrowError) in
-            let access = try explainedAccess(to: request.database, by: caller)
+        _ call: Call
+    ) async throws(SkyrowError) -> QueryAnswer<QueryResult> {
+        if let mode = request.explanation {
+            let access = try explainedAccess(to: request.database, by: call.caller)
             return try await within(request.timeLimit) { () async throws(SkyrowError) in
-                try await self.store.explain(request.query, mode, with: access)
+                .explanation(try await self.store.explain(request.query, mode, with: access))
+            }
+        }
+        let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
+        return try await admitting(call.caller, call.turn) { admit async throws(SkyrowError) in
+            try await within(request.timeLimit) { () async throws(SkyrowError) in
+                .found(try await self.store.query(request.query, with: access, admitting: admit))
             }
         }
     }
 
-    /// `record:aggregate` with `explain`
-    package func explain(
+    fileprivate func aggregate(
         _ request: AggregateRequest,
-        _ mode: ExplainMode,
-        by caller: Caller
-    ) async throws(SkyrowError) -> QueryExplanation {
-        try await observed(.recordAggregate) { () async throws(SkyrowError) in
-            let access = try explainedAccess(to: request.database, by: caller)
+        _ call: Call
+    ) async throws(SkyrowError) -> QueryAnswer<AggregateResult> {
+        if let mode = request.explanation {
+            let access = try explainedAccess(to: request.database, by: call.caller)
             return try await within(request.timeLimit) { () async throws(SkyrowError) in
-                try await self.store.explain(request.query, mode, with: access)
+                .explanation(try await self.store.explain(request.query, mode, with: access))
+            }
+        }
+        let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
+        return try await admitting(call.caller, call.turn) { admit async throws(SkyrowError) in
+            try await within(request.timeLimit) { () async throws(SkyrowError) in
+                .found(try await self.store.aggregate(request.query, with: access, admitting: admit))
             }
         }
     }
@@ -86,5 +64,29 @@ extension ActionService {
             throw SkyrowError(.permissionDenied, "\"explain\" requires the master key.")
         }
         return try recordAccess(to: database, for: .reading, by: caller)
+    }
+}
+
+extension Call {
+    /// Puts the request id into every unexpected error of a batch, by which the log is searched for it.
+    func reported(_ outcomes: [RecordOutcome]) -> [RecordOutcome] {
+        let isOrdinary = outcomes.allSatisfy { outcome in
+            if case .failure(let error, _) = outcome { error.code != .unexpectedError } else { true }
+        }
+        if isOrdinary { return outcomes }
+        return outcomes.map { outcome in
+            guard case .failure(let error, let id) = outcome else { return outcome }
+            return .failure(error.withRequestID(origin.requestID), id: id)
+        }
+    }
+}
+
+extension SkyrowError {
+    /// The error with the request's id in it, if it is an unexpected one.
+    package func withRequestID(_ id: @autoclosure () -> String?) -> SkyrowError {
+        guard code == .unexpectedError, let id = id() else { return self }
+        var error = self
+        error.info["request_id"] = .string(id)
+        return error
     }
 }

@@ -1,4 +1,5 @@
-package import SkyrowModel
+import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionService {
@@ -6,54 +7,40 @@ extension ActionService {
     ///
     /// Refuses a caller who may not write at all, then individual items that may not be saved; the store saves the others, after
     /// missing types and fields are created.
-    ///
-    /// - Parameters:
-    ///   - own: the credentials of the request, which a save that changes login keys is checked with.
-    ///   - encode: encodes the result; called only with an idempotency key, inside the transaction.
-    package func save(
-        _ request: SaveRequest,
-        by caller: Caller,
-        with own: Credentials = Credentials(),
-        encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
-    ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
-        try await observed(.recordSave) { () async throws(SkyrowError) in
-            let access = try recordAccess(to: request.database, for: .writing, by: caller)
-            guard !request.items.isEmpty else {
-                throw .invalidArgument("Send at least one record.", "records")
+    func save(_ request: SaveRequest, _ call: Call) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
+        let access = try recordAccess(to: request.database, for: .writing, by: call.caller)
+        if request.isAtomic { try request.items.requireReadable() }
+        let claim = IdempotencyClaim(
+            key: request.idempotencyKey,
+            action: Actions.recordSave.name,
+            database: request.database,
+            isAtomic: request.isAtomic,
+            request: request.fingerprintSource,
+            caller: call.caller
+        )
+        let permitted = try await applyingTypeRules(to: request.items, with: access, isAtomic: request.isAtomic)
+        let judged = try await keepingLoginKeys(
+            of: permitted,
+            with: access,
+            by: call.caller,
+            call.credentials,
+            isAtomic: request.isAtomic
+        )
+        // The first attempt shows whether types and fields are missing, and writes nothing then. A field can be dropped
+        // between its creation and the save, so this may repeat.
+        var items = judged
+        var attempt = 1
+        while true {
+            do throws(SkyrowError) {
+                return try await save(items, of: request, with: access, under: claim, call)
+            } catch {
+                guard error == .schemaMoved, attempt < Self.attemptsAtMovingSchema else { throw error }
             }
-            if request.isAtomic { try request.refuseUndecodableItems() }
-            let claim = try IdempotencyClaim(
-                key: request.idempotencyKey,
-                action: .recordSave,
-                database: request.database,
-                isAtomic: request.isAtomic,
-                request: request.fingerprintSource,
-                caller: caller
-            )
-            let permitted = try await applyingTypeRules(to: request.items, with: access, isAtomic: request.isAtomic)
-            let judged = try await keepingLoginKeys(
-                of: permitted,
-                with: access,
-                by: caller,
-                own,
-                isAtomic: request.isAtomic
-            )
-            // The first attempt shows whether types and fields are missing, and writes nothing then. A field can be dropped
-            // between its creation and the save, so this may repeat.
-            var items = judged
-            var attempt = 1
-            while true {
-                do throws(SkyrowError) {
-                    return try await save(items, of: request, with: access, under: claim, encode: encode)
-                } catch {
-                    guard error == .schemaMoved, attempt < Self.attemptsAtMovingSchema else { throw error }
-                }
-                attempt += 1
-                guard try store.lacksSchema(for: judged) else { continue }
-                // The schema for a request that was completed already would be left over.
-                if let claim, let result: WriteResult<[RecordOutcome]> = try await replay(of: claim) { return result }
-                items = try await createMissingSchema(for: judged, with: access, isAtomic: request.isAtomic)
-            }
+            attempt += 1
+            guard try store.lacksSchema(for: judged) else { continue }
+            // The schema for a request that was completed already would be left over.
+            if let claim, let result: WriteResult<[RecordOutcome]> = try await replay(of: claim) { return result }
+            items = try await createMissingSchema(for: judged, with: access, isAtomic: request.isAtomic)
         }
     }
 
@@ -66,13 +53,13 @@ extension ActionService {
         of request: SaveRequest,
         with access: RecordAccess,
         under claim: IdempotencyClaim?,
-        encode: @Sendable ([RecordOutcome]) throws(SkyrowError) -> [UInt8]
+        _ call: Call
     ) async throws(SkyrowError) -> WriteResult<[RecordOutcome]> {
         guard let claim else {
             let outcomes = try await store.save(items, with: access, atomic: request.isAtomic, fitsSchema: true)
-            return .fresh(request.returned(noteRefusals(in: outcomes), of: items))
+            return .fresh(finished(outcomes, of: items, in: request, call))
         }
-        return try await once(claim, encode: encode) { transaction throws(SkyrowError) in
+        return try await once(claim, as: Actions.recordSave.result) { transaction throws(SkyrowError) in
             let outcomes = try await self.store.save(
                 items,
                 with: access,
@@ -80,8 +67,19 @@ extension ActionService {
                 fitsSchema: true,
                 transaction: transaction
             )
-            return request.returned(noteRefusals(in: outcomes), of: items)
+            return self.finished(outcomes, of: items, in: request, call)
         }
+    }
+
+    /// Counts what was refused, and returns the outcomes as the request and its envelope have them.
+    private func finished(
+        _ outcomes: [RecordOutcome],
+        of items: [SaveRequest.Item],
+        in request: SaveRequest,
+        _ call: Call
+    ) -> [RecordOutcome] {
+        let returned = request.returned(noteRefusals(in: outcomes), of: items)
+        return call.reported(call.rules == .v1 ? returned.map(\.ofSkygear) : returned)
     }
 }
 
@@ -97,21 +95,11 @@ extension SaveRequest {
             }
         }
     }
+}
 
-    /// Refuses an atomic request with undecodable items: `108`, with the errors in the order of the items.
-    fileprivate func refuseUndecodableItems() throws(SkyrowError) {
-        let errors = items.compactMap { item -> SkyrowError? in
-            switch item {
-            case .draft: nil
-            case .failure(let error, _): error
-            }
-        }
-        guard errors.isEmpty else {
-            throw SkyrowError(
-                .invalidArgument,
-                "Nothing was saved, because some of the records could not be read.",
-                info: ["arguments": .list([.string("records")]), "errors": .list(errors.map { .error($0) })]
-            )
-        }
+extension RecordOutcome {
+    /// The same with an error as Skygear has it.
+    fileprivate var ofSkygear: RecordOutcome {
+        if case .failure(let error, let id) = self { .failure(error.ofSkygear, id: id) } else { self }
     }
 }

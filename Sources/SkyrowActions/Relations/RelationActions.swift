@@ -22,7 +22,7 @@ extension ActionService {
         let user = try call.caller.requiredUser()
         let profiles = try await profiles(of: change.targets, by: call.caller)
         let targets = change.targets.filter { target in
-            target != user && isUserID(target.rawValue)
+            target != user && target.fitsAccount
                 && (profiles[target] != nil || configuration.relationAudience == .everyone)
         }
         let additions = try await store.relations.add(change.relation, from: user, to: targets)
@@ -101,7 +101,7 @@ extension ActionService {
         var ids: [(user: UserID, id: RecordID)] = []
         for user in Set(users) {
             // A text that cannot be a record id is not the id of a user.
-            guard isUserID(user.rawValue), let id = try? RecordID(type: .user, id: user.rawValue) else { continue }
+            guard user.fitsAccount, let id = try? RecordID(type: .user, id: user.rawValue) else { continue }
             ids.append((user, id))
         }
         var profiles: [UserID: any RecordSource] = [:]

@@ -1,4 +1,5 @@
 package import SkyrowModel
+package import SkyrowProtocol
 import SkyrowStore
 import Synchronization
 
@@ -8,20 +9,32 @@ extension ActionService {
     /// Throws `101 NotAuthenticated`, `103 AccessKeyNotAccepted`, `104 AccessTokenNotAccepted`, `102 PermissionDenied` or `127
     /// UserDisabled`, and errors of the database.
     ///
-    /// - Parameter action: the action that the scopes of a key must permit; nil for no check.
     package func authenticate(
         _ credentials: Credentials,
-        for requirement: ActionRequirement,
-        _ action: ActionName? = nil
+        for requirement: ActionRequirement
+    ) async throws(SkyrowError) -> Caller {
+        try await authenticate(credentials, CredentialCheck(requirement: requirement, isDevelopment: isDevelopment))
+    }
+
+    /// Does the same for an action, which the scopes of a key must permit.
+    package func authenticate(
+        _ credentials: Credentials,
+        for action: ActionDescription
+    ) async throws(SkyrowError) -> Caller {
+        try await authenticate(credentials, CredentialCheck(of: action, isDevelopment: isDevelopment))
+    }
+
+    private func authenticate(
+        _ credentials: Credentials,
+        _ check: CredentialCheck
     ) async throws(SkyrowError) -> Caller {
         try await refusing { () async throws(SkyrowError) in
             if needsKeys(for: credentials) {
                 try await refreshKeys()
-            } else if let caller = try cachedCaller(credentials, for: requirement, action) {
+            } else if let caller = try cachedCaller(credentials, check) {
                 return caller
             }
             // The cache has no fresh session, so the token is looked up.
-            let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment, action: action)
             switch try check.start(credentials, keys: keys, at: clock.now()) {
             case .settled(let caller):
                 return caller
@@ -40,11 +53,16 @@ extension ActionService {
     /// A refusal is not observed, since the request may not be the current one yet; `noteRefusal` does that.
     package func cachedCaller(
         _ credentials: Credentials,
-        for requirement: ActionRequirement,
-        _ action: ActionName? = nil
+        for action: ActionDescription
+    ) throws(SkyrowError) -> Caller? {
+        try cachedCaller(credentials, CredentialCheck(of: action, isDevelopment: isDevelopment))
+    }
+
+    private func cachedCaller(
+        _ credentials: Credentials,
+        _ check: CredentialCheck
     ) throws(SkyrowError) -> Caller? {
         if needsKeys(for: credentials) { return nil }
-        let check = CredentialCheck(requirement: requirement, isDevelopment: isDevelopment, action: action)
         switch try check.start(credentials, keys: keys, at: clock.now()) {
         case .settled(let caller):
             return caller

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 
 /// The check of a request's credentials, as a value: in one step without the database, and one with the session.
@@ -26,7 +27,19 @@ struct CredentialCheck {
     let requirement: ActionRequirement
     let isDevelopment: Bool
     /// The action for which a key needs scopes; nil for no check.
-    var action: ActionName?
+    let action: ActionDescription?
+
+    init(requirement: ActionRequirement, isDevelopment: Bool) {
+        self.requirement = requirement
+        self.isDevelopment = isDevelopment
+        action = nil
+    }
+
+    init(of action: ActionDescription, isDevelopment: Bool) {
+        requirement = action.requirement
+        self.isDevelopment = isDevelopment
+        self.action = action
+    }
 
     /// Checks everything but the session.
     ///
@@ -139,21 +152,15 @@ struct CredentialCheck {
             if let action, let scope = held.grant.missing(for: action) { throw .scopeMissing(scope) }
             return .held(held.grant)
         case .master:
-            if let acting = credentials.actingUserID, !isUserID(acting.rawValue) {
+            if let acting = credentials.actingUserID, !acting.fitsAccount {
                 throw .invalidArgument(
-                    "A user id must be 1 to 255 bytes without NUL and must not begin with '_' or '~'.",
+                    "A user id must be 1 to 255 bytes without NUL and '/', and must not begin with '_' or '~'.",
                     "_user_id"
                 )
             }
             return .master(actingAs: credentials.actingUserID)
         }
     }
-}
-
-/// Returns whether the text can be the id of an account, and so of a public record and of a database.
-func isUserID(_ text: String) -> Bool {
-    guard text.isName, let first = text.utf8.first else { return false }
-    return first != UInt8(ascii: "_") && first != UInt8(ascii: "~")
 }
 
 extension ActionRequirement {

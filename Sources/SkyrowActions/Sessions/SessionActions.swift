@@ -1,5 +1,5 @@
 package import SkyrowModel
-import SkyrowProtocol
+package import SkyrowProtocol
 import SkyrowStore
 
 extension ActionTable {
@@ -12,6 +12,7 @@ extension ActionTable {
         Entry(Actions.sessionList, ActionService.sessions(_:_:)),
         Entry(Actions.sessionRevoke, ActionService.revokeSessions),
         Entry(Actions.liveTicket, ActionService.liveTicket),
+        Entry(Actions.connectionAuthenticate, ActionService.authenticateConnection),
     ]
 }
 
@@ -63,7 +64,7 @@ extension ActionService {
         let now = clock.now()
         return try await store.sessions.sessions(
             of: call.caller.requiredUserID,
-            current: call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes },
+            current: call.sessionHash,
             unusedSince: configuration.sessionIdle.map { now.adding(.zero - $0) },
             at: now
         )
@@ -79,7 +80,7 @@ extension ActionService {
         case .ids(let ids):
             return try await store.sessions.delete(ids, of: user, recording: event)
         case .all(let exceptCurrent):
-            let kept = exceptCurrent ? call.credentials.ownToken(of: call.caller).map { TokenHash(of: $0).bytes } : nil
+            let kept = exceptCurrent ? call.sessionHash : nil
             if let count = try await store.sessions.revokeAll(of: user, keeping: kept, recording: event) {
                 return count
             }
@@ -87,6 +88,17 @@ extension ActionService {
             guard kept != nil else { return 0 }
             throw CredentialCheck.tokenNotAccepted
         }
+    }
+
+    /// The credentials are those of the call by now.
+    fileprivate func authenticateConnection(_: Credentials, _ call: Call) async throws(SkyrowError) {
+        guard let connection = call.connection else {
+            throw SkyrowError(
+                .notSupported,
+                "This action authenticates a WebSocket; send the credentials of other requests with the request."
+            )
+        }
+        try connection.authenticate(as: call.caller, with: call.credentials, of: self)
     }
 
     /// Gives the session of a request another token after the time of `session-rotate`.
@@ -97,17 +109,20 @@ extension ActionService {
     package func renewToken(
         of credentials: Credentials,
         by caller: Caller,
-        for action: ActionName
+        for action: ActionDescription
     ) async -> String? {
         guard let age = configuration.sessionRotation, let token = credentials.ownToken(of: caller),
-            ActionCatalog[action].requirement.looksAtToken,
-            ![.authRotate, .authPassword, .authLogOut].contains(action)
+            action.requirement.looksAtToken, !Self.replacingTokens.contains(action.name)
         else { return nil }
         guard let session = cachedSession(TokenHash(of: token)), session.token == .current,
             let givenAt = session.tokenGivenAt, givenAt.adding(age) <= clock.now()
         else { return nil }
         return (try? await rotate(token, of: session.userID)) ?? nil
     }
+
+    private static let replacingTokens = [
+        Actions.authRotate.name, Actions.authPassword.name, Actions.authLogOut.name,
+    ]
 
     /// Returns the new token; nil if the session has ended, or has got another one meanwhile.
     private func rotate(_ token: String, of user: UserID) async throws(SkyrowError) -> String? {

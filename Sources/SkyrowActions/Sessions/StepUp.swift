@@ -51,25 +51,19 @@ extension ActionService {
     /// ended.
     func stepUp(_ proof: StepUpProof, _ call: Call) async throws(SkyrowError) -> Timestamp {
         let user = try call.caller.requiredUserID
-        guard let token = call.credentials.ownToken(of: call.caller) else { throw CredentialCheck.userMissing }
-        let hash = TokenHash(of: token).bytes
+        guard let hash = call.sessionHash else { throw CredentialCheck.userMissing }
         // Also when it is unknown whether the step-up was stored.
         defer { forget(.token(hash: hash)) }
-        do throws(SkyrowError) {
-            let event = AuditEvent(.stepUp, by: .itself, from: call.origin)
+        let event = AuditEvent(.stepUp, by: .itself, from: call.origin)
+        let actor = call.actor
+        return try await auditing(.stepUp, of: user, by: actor, from: call.origin) { () async throws(SkyrowError) in
             switch proof {
             case .password(let password):
                 let account = try await account(of: user, provedBy: password, from: call.client)
-                guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
-                    throw CredentialCheck.tokenNotAccepted
-                }
-                return end
+                return try await elevate(hash, of: account, recording: event)
             case .token(let token):
                 let account = try await accountProved(by: token, user, from: call.client)
-                guard let end = try await store.sessions.elevate(hash, of: account, recording: event) else {
-                    throw CredentialCheck.tokenNotAccepted
-                }
-                return end
+                return try await elevate(hash, of: account, recording: event)
             case .code(let code):
                 return try await proving(code, of: user, from: call.client) { proof async throws(SkyrowError) in
                     let end = try await self.store.sessions.elevate(hash, of: user, with: proof, recording: event)
@@ -77,16 +71,20 @@ extension ActionService {
                     return end
                 }
             }
-        } catch {
-            await audit(
-                .stepUp,
-                refusedWith: error,
-                of: user,
-                by: AuditEvent.Actor(call.caller),
-                from: call.origin
-            )
-            throw error
         }
+    }
+
+    /// Elevates a session, and returns until when; throws `104 AccessTokenNotAccepted` if it has ended.
+    @discardableResult
+    func elevate(
+        _ tokenHash: [UInt8],
+        of account: AccountCredentials,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> Timestamp {
+        guard let end = try await store.sessions.elevate(tokenHash, of: account, recording: event) else {
+            throw CredentialCheck.tokenNotAccepted
+        }
+        return end
     }
 
     func account(

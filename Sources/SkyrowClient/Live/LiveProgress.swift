@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 
 /// An item that an event stream delivers to one live query.
 enum LiveItem: Hashable, Sendable {
@@ -189,7 +190,7 @@ struct LiveProgress {
 
 extension LiveProgress {
     /// Applies a page of `changes:compare`.
-    mutating func compared(_ page: ComparedPage) -> [LiveEvent] {
+    mutating func compared(_ page: ComparedRecords) -> [LiveEvent] {
         if let reason = page.reset {
             guard reason.allowsComparison else {
                 step = .attach(.anew, after: nil)
@@ -201,10 +202,10 @@ extension LiveProgress {
             step = .compare(cursor: nil, after: .seconds(1))
             return []
         }
-        for (id, revision) in page.pairs {
-            let key = TextKey(id)
+        for pair in page.pairs {
+            let key = TextKey(pair.id)
             listed.insert(key)
-            if held[key] != revision { differing.append(id) }
+            if held[key] != pair.revision { differing.append(pair.id) }
         }
         guard let token = page.token else {
             step = .compare(cursor: page.cursor, after: nil)
@@ -243,7 +244,7 @@ extension LiveProgress {
     }
 
     /// Applies a page of `changes:fetch` from the beginning.
-    mutating func loaded(_ page: LoadedPage) -> [LiveEvent] {
+    mutating func loaded(_ page: ChangesResult) -> [LiveEvent] {
         if page.reset != nil {
             fresh = []
             step = .load(cursor: nil)
@@ -259,20 +260,4 @@ extension LiveProgress {
         step = .attach(.since(token), after: nil)
         return events + settle()
     }
-}
-
-/// A page of `changes:compare`.
-struct ComparedPage: Sendable {
-    var pairs: [(id: String, revision: Int64)] = []
-    var token: String?
-    var cursor: String?
-    var reset: LiveReset?
-}
-
-/// A page of `changes:fetch` without a token.
-struct LoadedPage: Sendable {
-    var records: [Record] = []
-    var token: String?
-    var cursor: String?
-    var reset: LiveReset?
 }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 
 /// The call that starts a subscription.
 enum LiveRequest: Sendable {

@@ -1,4 +1,5 @@
 public import SkyrowModel
+import SkyrowProtocol
 
 extension RecordDatabase {
     /// The result of a query, again whenever it changes.

@@ -1,4 +1,3 @@
-import SkyrowJSON
 import SkyrowModel
 import SkyrowProtocol
 
@@ -36,13 +35,14 @@ final class LiveRun: SubscriptionRun {
         case .compare(let cursor, let pause):
             if let pause { try await client.waitToSubscribe(pause) }
             return try await calling { () async throws(ClientError) in
-                progress.compared(try await comparedPage(after: cursor))
+                progress.compared(try await query.database.compare(query.query, after: cursor))
             }
         case .fetch(let ids):
             return try await calling { () async throws(ClientError) in progress.fetched(try await records(ids)) }
         case .load(let cursor):
             return try await calling { () async throws(ClientError) in
-                progress.loaded(try await loadedPage(after: cursor))
+                let position = cursor.map { ChangesRequest.Position.cursor($0) } ?? .start
+                return progress.loaded(try await query.database.changes(query.query, from: position))
             }
         }
     }
@@ -82,27 +82,6 @@ final class LiveRun: SubscriptionRun {
 // MARK: Calls
 
 extension LiveRun {
-    private func comparedPage(after cursor: String?) async throws(ClientError) -> ComparedPage {
-        let request = ChangesRequest(query.request, cursor: cursor, limit: ChangesRequest.maximumPairs)
-        return try await client.call(.changesCompare) {
-            $0.changesParameters(request)
-        } read: { json throws(SkyrowError) in
-            try ComparedPage(json)
-        }
-    }
-
-    private func loadedPage(after cursor: String?) async throws(ClientError) -> LoadedPage {
-        let request = ChangesRequest(query.request, cursor: cursor, limit: ChangesRequest.defaultLimit)
-        return try await client.call(.changesFetch) {
-            $0.changesParameters(request)
-        } read: { json throws(SkyrowError) in
-            var page = LoadedPage()
-            for record in json["changed"].map({ Array($0.elements) }) ?? [] { page.records.append(try Record(record)) }
-            (page.token, page.cursor, page.reset) = try ending(json)
-            return page
-        }
-    }
-
     /// Returns the records as they are now; nil for one that is gone.
     private func records(_ ids: [String]) async throws(ClientError) -> [(id: String, record: Record?)] {
         var recordIDs: [RecordID] = []
@@ -113,45 +92,5 @@ extension LiveRun {
             recordIDs.append(id)
         }
         return Array(zip(ids, try await query.database.present(recordIDs, of: query.query)))
-    }
-}
-
-extension ComparedPage {
-    /// Reads a result of `changes:compare`.
-    init(_ json: JSONView) throws(SkyrowError) {
-        for pair in json["records"].map({ Array($0.elements) }) ?? [] {
-            var elements = pair.elements.makeIterator()
-            guard let id = elements.next()?.string, let revision = elements.next()?.wholeNumber else {
-                throw .invalidArgument("An entry must be an id and a revision.", "records")
-            }
-            pairs.append((id, revision))
-        }
-        (token, cursor, reset) = try ending(json)
-    }
-}
-
-/// Returns where a client continues after a page.
-private func ending(_ json: JSONView) throws(SkyrowError) -> (token: String?, cursor: String?, reset: LiveReset?) {
-    let reset = json["reset"]?.string.map { LiveReset(rawValue: $0) }
-    let (token, cursor) = (json["token"]?.string, json["cursor"]?.string)
-    guard token != nil || cursor != nil || reset != nil else {
-        throw .invalidArgument("A page must have a token, a cursor or a reset.")
-    }
-    return (token, cursor, reset)
-}
-
-extension ChangesRequest {
-    /// Creates a request for the first page, or for the page after a cursor.
-    fileprivate init(_ request: LiveSubscribeRequest, cursor: String?, limit: Int) {
-        self.init(
-            database: request.database,
-            query: ChangeQuery(
-                type: request.type,
-                predicate: request.predicate,
-                desiredFields: request.desiredFields
-            ),
-            position: cursor.map { .cursor($0) } ?? .start,
-            limit: limit
-        )
     }
 }

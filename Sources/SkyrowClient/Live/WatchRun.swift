@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 
 /// One run of a watched query, which is watched again after a reset.
 final class WatchRun: SubscriptionRun {

@@ -1,10 +1,10 @@
 import SkyrowActions
 import SkyrowModel
 
-/// Finds the dispatcher for the calls of a request, which belongs to the request's application.
+/// Finds the runner of the calls of a request, which belongs to the request's application.
 struct ApplicationFinder: Sendable {
     enum Found: Sendable {
-        case ready(ActionDispatcher)
+        case ready(ActionRunner)
         /// The application must be opened first (``ApplicationFinder/opened(_:)``).
         case resting(ApplicationName)
     }
@@ -21,33 +21,33 @@ struct ApplicationFinder: Sendable {
         self.host = host
     }
 
-    /// Finds the dispatcher for a request; for a key of no application it refuses all calls.
+    /// Finds the runner for a request; for a key of no application it refuses all calls.
     func find(_ credentials: Credentials) -> Found {
         do throws(SkyrowError) {
             switch try applications.find(key: credentials.key, host: host) {
-            case .open(let actions): return .ready(ActionDispatcher(service: actions))
+            case .open(let actions): return .ready(ActionRunner(service: actions))
             // No application is opened for a request without credentials.
-            case .resting where credentials.isEmpty: return .ready(ActionDispatcher(service: standard))
+            case .resting where credentials.isEmpty: return .ready(ActionRunner(service: standard))
             case .resting(let name): return .resting(name)
             }
         } catch {
-            return .ready(ActionDispatcher(service: standard, refusal: error))
+            return .ready(ActionRunner(service: standard, refusal: error))
         }
     }
 
-    /// Opens an application and returns its dispatcher.
-    func opened(_ name: ApplicationName) async -> ActionDispatcher {
+    /// Opens an application and returns its runner.
+    func opened(_ name: ApplicationName) async -> ActionRunner {
         do throws(SkyrowError) {
-            return ActionDispatcher(service: try await applications.open(name))
+            return ActionRunner(service: try await applications.open(name))
         } catch {
-            return ActionDispatcher(service: standard, refusal: error)
+            return ActionRunner(service: standard, refusal: error)
         }
     }
 
-    /// Finds the dispatcher, and opens its application if necessary.
-    func dispatcher(_ credentials: Credentials) async -> ActionDispatcher {
+    /// Finds the runner, and opens its application if necessary.
+    func runner(_ credentials: Credentials) async -> ActionRunner {
         switch find(credentials) {
-        case .ready(let dispatcher): dispatcher
+        case .ready(let runner): runner
         case .resting(let name): await opened(name)
         }
     }

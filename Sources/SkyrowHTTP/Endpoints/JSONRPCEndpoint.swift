@@ -11,18 +11,18 @@ struct JSONRPCEndpoint: Sendable {
     func respond(
         to body: ByteBuffer,
         of applications: ApplicationFinder,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         context: RequestContext
     ) async -> RequestOutcome {
-        let dispatcher = await applications.dispatcher(sender.credentials)
-        let session = JSONRPCSession(dispatcher: dispatcher, sender: sender)
+        let runner = await applications.runner(sender.credentials)
+        let session = JSONRPCSession(runner: runner, sender: sender)
         let reply = await session.handle(body, context: context)
         var response = reply.message.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
         response.hold(context.account)
         return RequestOutcome(
             response,
             reply.subject,
-            of: dispatcher.service.application,
+            of: runner.service.application,
             error: reply.error,
             calls: reply.calls,
             userID: reply.userID

@@ -7,7 +7,7 @@ import SkyrowProtocol
 /// JSON-RPC 2.0 (https://www.jsonrpc.org/specification) with one caller, over any transport that carries messages.
 ///
 /// ```swift
-/// let session = JSONRPCSession(dispatcher: dispatcher, sender: sender)
+/// let session = JSONRPCSession(runner: runner, sender: sender)
 /// let reply = await session.handle(message, context: context)
 /// if let message = reply.message { send(message) }
 /// ```
@@ -33,8 +33,8 @@ struct JSONRPCSession: Sendable {
     /// How many calls of one batch run concurrently.
     static let concurrency = 8
 
-    private let dispatcher: ActionDispatcher
-    private let sender: ActionDispatcher.Sender
+    private let runner: ActionRunner
+    private let sender: Sender
     private let live: LiveSession?
     /// Finds the application of other credentials, which a call may set on a long-lived connection.
     private let finder: ApplicationFinder?
@@ -43,37 +43,37 @@ struct JSONRPCSession: Sendable {
     ///   - live: The subscriptions of the connection; nil when it cannot have any.
     ///   - finder: Set when the connection may get other credentials by `connection:authenticate`.
     init(
-        dispatcher: ActionDispatcher,
-        sender: ActionDispatcher.Sender,
+        runner: ActionRunner,
+        sender: Sender,
         live: LiveSession? = nil,
         finder: ApplicationFinder? = nil
     ) {
         self.finder = finder
-        self.dispatcher = dispatcher
+        self.runner = runner
         self.sender = sender
         self.live = live
     }
 
     /// A decoded call; its response is made without the request's bytes.
     private enum Step: Sendable {
-        case action(ActionDispatcher.PreparedCall)
+        case action(PreparedCall)
         /// `connection:authenticate` with these credentials, which determine the application.
-        case authentication(ActionDispatcher.Sender)
+        case authentication(any AnyEntry, Sender)
         case discover
         case failure(SkyrowError)
 
-        var action: ActionName? {
+        var action: ActionDescription? {
             switch self {
-            case .action(let call): call.action
-            case .authentication: .connectionAuthenticate
+            case .action(let call): call.description
+            case .authentication: Actions.connectionAuthenticate.description
             case .discover, .failure: nil
             }
         }
 
         var subject: RequestSubject {
             switch self {
-            case .action(let call): .action(call.action)
-            case .authentication: .action(.connectionAuthenticate)
+            case .action(let call): .action(call.name)
+            case .authentication: .action(Actions.connectionAuthenticate.name)
             case .discover: .discover
             case .failure: .unknown
             }
@@ -91,8 +91,8 @@ struct JSONRPCSession: Sendable {
         case batch([Call])
     }
 
-    /// The outcome of one call; the text is nil for a notification.
-    private struct CallOutcome: Sendable {
+    /// The response of one call; the text is nil for a notification.
+    private struct Response: Sendable {
         let text: ByteBuffer?
         let error: ErrorCode?
         let userID: UserID?
@@ -123,7 +123,7 @@ struct JSONRPCSession: Sendable {
     static func isSubscription(_ message: ByteBuffer) -> Bool {
         func isSubscription(_ entry: RPCEntry) -> Bool {
             guard case .call(let call) = entry else { return false }
-            return [ActionName.liveSubscribe.rawValue, ActionName.liveWatch.rawValue].contains(call.method)
+            return [Actions.liveSubscribe.name, Actions.liveWatch.name].contains(ActionName(call.method))
         }
         let judged = message.withUnsafeReadableBytes { bytes in
             try? JSONDocument.read(bytes) { root in
@@ -137,7 +137,7 @@ struct JSONRPCSession: Sendable {
         return judged ?? false
     }
 
-    private func read(_ body: ByteBuffer, from sender: ActionDispatcher.Sender) -> Body {
+    private func read(_ body: ByteBuffer, from sender: Sender) -> Body {
         body.withUnsafeReadableBytes { bytes in
             do throws(JSONParseError) {
                 return try JSONDocument.read(bytes) { read($0, from: sender) }
@@ -148,16 +148,16 @@ struct JSONRPCSession: Sendable {
     }
 
     /// Creates a failure that precedes any action; it counts as a call.
-    private func failure(_ error: SkyrowError, from sender: ActionDispatcher.Sender) -> Step {
+    private func failure(_ error: SkyrowError, from sender: Sender) -> Step {
         do throws(SkyrowError) {
-            try dispatcher.admit(sender)
+            try runner.admit(sender)
             return .failure(error)
         } catch {
             return .failure(error)
         }
     }
 
-    private func read(_ root: JSONView, from sender: ActionDispatcher.Sender) -> Body {
+    private func read(_ root: JSONView, from sender: Sender) -> Body {
         // Checked before the entries are decoded.
         guard !root.isArray || root.count <= JSONRPCSession.batchLimit else {
             let error = SkyrowError(.invalidRequest, "A batch has at most \(JSONRPCSession.batchLimit) calls.")
@@ -169,7 +169,7 @@ struct JSONRPCSession: Sendable {
         }
     }
 
-    private func read(_ entry: RPCEntry, from sender: ActionDispatcher.Sender) -> Call {
+    private func read(_ entry: RPCEntry, from sender: Sender) -> Call {
         switch entry {
         case .invalid(let error, let id):
             return Call(step: failure(error, from: sender), id: id)
@@ -178,13 +178,13 @@ struct JSONRPCSession: Sendable {
         }
     }
 
-    private func read(_ call: RPCCall, from sender: ActionDispatcher.Sender) -> Step {
-        guard let action = ActionName(wireName: call.method) else {
+    private func read(_ call: RPCCall, from sender: Sender) -> Step {
+        guard let action = ActionTable[ActionName(call.method)] else {
             if call.method == "rpc.discover" { return discovery(from: sender) }
             return failure(
                 SkyrowError(
                     .methodNotFound,
-                    "The method does not exist\(ActionName.suggestion(for: call.method)); rpc.discover lists the methods."
+                    "The method does not exist\(ActionTable.suggestion(for: call.method)); rpc.discover lists the methods."
                 ),
                 from: sender
             )
@@ -201,18 +201,20 @@ struct JSONRPCSession: Sendable {
         }
     }
 
-    private func discovery(from sender: ActionDispatcher.Sender) -> Step {
+    private func discovery(from sender: Sender) -> Step {
         do throws(SkyrowError) {
-            try dispatcher.admit(sender)
+            try runner.admit(sender)
             return .discover
         } catch {
             return .failure(error)
         }
     }
 
-    private func read(_ action: ActionName, parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
+    private func read(_ action: any AnyEntry, parameters: JSONView, from sender: Sender) -> Step {
         var sender = sender
-        if action == .connectionAuthenticate, finder != nil { return authentication(parameters, from: sender) }
+        if finder != nil, action.description.name == Actions.connectionAuthenticate.name {
+            return authentication(action, parameters, from: sender)
+        }
         if parameters["_user_id"] != nil {
             do throws(SkyrowError) {
                 sender.credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
@@ -220,19 +222,19 @@ struct JSONRPCSession: Sendable {
                 return failure(error, from: sender)
             }
         }
-        return .action(dispatcher.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
+        return .action(runner.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
     }
 
-    private func authentication(_ parameters: JSONView, from sender: ActionDispatcher.Sender) -> Step {
+    private func authentication(_ action: any AnyEntry, _ parameters: JSONView, from sender: Sender) -> Step {
         do throws(SkyrowError) {
-            try KnownParameters.of(.connectionAuthenticate).check(parameters)
-            let given = try Credentials(parameters: parameters)
+            try action.knownParameters.check(parameters)
+            let given = try Actions.connectionAuthenticate.read(parameters, rules: .rpc)
             var sender = sender
             sender.credentials.key = given.key
             sender.credentials.accessToken = given.accessToken
             sender.credentials.actingUserID = given.actingUserID
             sender.credentials.isHeld = false
-            return .authentication(sender)
+            return .authentication(action, sender)
         } catch {
             return failure(error, from: sender)
         }
@@ -241,38 +243,40 @@ struct JSONRPCSession: Sendable {
     // MARK: - Responding
 
     /// - Parameter isPart: Whether other calls share the response.
-    private func outcome(of call: Call, context: RequestContext, isPart: Bool = false) async -> CallOutcome {
-        let (outcome, user): (ActionDispatcher.Outcome, UserID?) =
+    private func outcome(of call: Call, context: RequestContext, isPart: Bool = false) async -> Response {
+        let outcome =
             switch call.step {
-            case .action(let prepared): await dispatcher.perform(prepared, live: live, context: context)
-            case .authentication(let sender): await authenticate(sender, context: context)
-            case .discover: (.succeeded(.json(OpenRPCDocument.text)), nil)
-            case .failure(let error): (.failed(error), nil)
+            case .action(let prepared): await runner.run(prepared, live: live, context: context)
+            case .authentication(let action, let sender): await authenticate(action, sender, context: context)
+            case .discover: CallOutcome(.success(ResultWriter { $0.json(OpenRPCDocument.text) }))
+            case .failure(let error): CallOutcome(.failure(error))
             }
-        guard let callID = call.id else { return CallOutcome(text: nil, error: outcome.error?.code, userID: user) }
+        let user = outcome.userID
+        guard let callID = call.id else { return Response(text: nil, error: outcome.error?.code, userID: user) }
         let text = ResponseText(
-            outcome,
+            outcome.result,
             of: call.step.action,
             in: .rpc(callID),
             account: context.account,
             isPart: isPart
         )
-        return CallOutcome(text: text.body, error: text.error?.code, userID: user)
+        return Response(text: text.body, error: text.error?.code, userID: user)
     }
 
     private func authenticate(
-        _ sender: ActionDispatcher.Sender,
+        _ action: any AnyEntry,
+        _ sender: Sender,
         context: RequestContext
-    ) async -> (ActionDispatcher.Outcome, UserID?) {
-        guard let finder else { return (.failed(.undefinedRoute), nil) }
-        let dispatcher = await finder.dispatcher(sender.credentials)
+    ) async -> CallOutcome {
+        guard let finder else { return CallOutcome(.failure(.undefinedRoute)) }
+        let runner = await finder.runner(sender.credentials)
         do throws(JSONParseError) {
             let call = try JSONDocument.read(.emptyJSONObject) {
-                dispatcher.prepare(.connectionAuthenticate, from: sender, parameters: $0, rules: .rpc, in: .rpc)
+                runner.prepare(action, from: sender, parameters: $0, rules: .rpc, in: .rpc)
             }
-            return await dispatcher.perform(call, live: live, context: context)
+            return await runner.run(call, live: live, context: context)
         } catch {
-            return (.failed(SkyrowError(rpcParseError: error)), nil)
+            return CallOutcome(.failure(SkyrowError(rpcParseError: error)))
         }
     }
 
@@ -281,7 +285,7 @@ struct JSONRPCSession: Sendable {
         var firstError: ErrorCode?
         var successes = 0
         var user: UserID?
-        await withTaskGroup(of: (Int, CallOutcome).self) { group in
+        await withTaskGroup(of: (Int, Response).self) { group in
             var next = 0
             func startNext() {
                 guard next < calls.count else { return }
@@ -325,13 +329,18 @@ struct JSONRPCSession: Sendable {
     }
 }
 
-extension ActionName {
-    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
-
-    /// The action of that name.
-    init?(wireName: String) {
-        guard let name = ActionName.byName[wireName] else { return nil }
-        self = name
+extension ActionRunner {
+    /// Runs a call with the account and the trace of its request.
+    func run(_ call: PreparedCall, live: LiveSession? = nil, context: RequestContext) async -> CallOutcome {
+        var context = context
+        context.action = call.name
+        let outcome = await ResponseAccount.$current.withValue(context.account) {
+            await RequestTrace.$current.withValue(context) {
+                await run(call, live: live, on: context.connection, id: context.id)
+            }
+        }
+        if let token = outcome.renewedToken { context.renewedToken.token = token }
+        return outcome
     }
 }
 

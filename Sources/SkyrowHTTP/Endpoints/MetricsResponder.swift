@@ -2,7 +2,7 @@ import NIOCore
 package import NIOHTTP1
 package import SkyrowActions
 import SkyrowModel
-import SkyrowProtocol
+package import SkyrowProtocol
 
 /// Serves metrics and health, and no actions, on a separate address for operators.
 package struct MetricsResponder: HTTPResponder {

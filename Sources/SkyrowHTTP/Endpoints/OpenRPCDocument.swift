@@ -1,3 +1,4 @@
+import SkyrowActions
 import SkyrowJSON
 import SkyrowModel
 import SkyrowProtocol
@@ -23,7 +24,7 @@ extension JSONWriter {
         endObject()
         key("methods")
         beginArray()
-        for action in ActionCatalog.all { method(action) }
+        for action in ActionTable.all { method(action.description) }
         endArray()
         key("components")
         beginObject()
@@ -31,7 +32,7 @@ extension JSONWriter {
         beginObject()
         for name in JSONShapeName.allCases {
             key(name.rawValue)
-            schema(name == .predicate ? OperatorTable.shape : ActionCatalog.shape(name))
+            schema(name.documentedShape)
         }
         endObject()
         endObject()
@@ -50,7 +51,7 @@ extension JSONWriter {
         endObject()
         endArray()
         member("paramStructure", "by-name")
-        if action.name.needsConnection {
+        if action.needsConnection {
             // Works only on a long-lived connection: a WebSocket or an event stream.
             key("x-needs-connection")
             boolean(true)
@@ -63,14 +64,15 @@ extension JSONWriter {
         beginObject()
         member("name", "result")
         key("schema")
-        schema(action.rpcResult)
+        schema(action.result)
         endObject()
         key("errors")
         beginArray()
         // A setting may require step-up for an action that does not require it itself.
         let further: [ErrorCode] = action.mayTakeStepUp ? [.stepUpRequired] : []
-        for code in Set(action.errors + further + ActionCatalog.commonErrors).sorted(by: { $0.rawValue < $1.rawValue })
-        {
+        for code in Set(action.errors + further + ActionDescription.commonErrors).sorted(by: {
+            $0.rawValue < $1.rawValue
+        }) {
             error(code)
         }
         endArray()
@@ -204,17 +206,13 @@ extension JSONWriter {
     }
 }
 
-extension ActionDescription {
-    /// JSON-RPC has no member beside the result, so `info` moves into it.
-    fileprivate var rpcResult: JSONShape {
-        guard let info else { return result }
-        let table = included.map { [JSONMember("included", $0)] } ?? []
-        return .object([JSONMember("records", result, isRequired: true)] + table + [JSONMember("info", info)])
-    }
+extension JSONShapeName {
+    /// The shape that the document describes, where predicates have those of all operators.
+    var documentedShape: JSONShape { self == .predicate ? OperatorTable.shape : shape }
 }
 
 extension StepUp {
-    fileprivate var sentence: String {
+    var sentence: String {
         switch self {
         case .none: ""
         case .when(let words): " Needs step-up \(words)."
@@ -225,7 +223,7 @@ extension StepUp {
 
 extension ActionRequirement {
     /// The required credentials, in one sentence.
-    fileprivate var sentence: String {
+    var sentence: String {
         switch self {
         case .key: "Needs an API key or the master key."
         case .keyOrToken: "Needs a key or an access token."

@@ -1,5 +1,7 @@
 import Logging
+import SkyrowActions
 package import SkyrowModel
+package import SkyrowProtocol
 import Synchronization
 
 /// The context of one request: its id, trace, action and memory account.
@@ -13,8 +15,6 @@ package struct RequestContext: Sendable {
     let account: ResponseAccount
     /// The access token that replaces the one of the request's session, for the response.
     let renewedToken = RenewedToken()
-    /// Whether the response can carry such a token.
-    var takesRenewedToken: Bool { connection == nil }
     /// The WebSocket or event stream of the call; nil for an ordinary request.
     var connection: (any CallConnection)?
 

@@ -1,5 +1,6 @@
 import NIOHTTP1
 import SkyrowModel
+import SkyrowProtocol
 
 /// The header fields that the endpoints read, found in one pass.
 struct RequestHeaders {

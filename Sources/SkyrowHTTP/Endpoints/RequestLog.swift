@@ -2,6 +2,7 @@ package import Logging
 import NIOCore
 import NIOHTTP1
 package import SkyrowModel
+package import SkyrowProtocol
 
 /// The request of the current task.
 package enum RequestTrace {

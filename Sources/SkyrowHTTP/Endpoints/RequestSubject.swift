@@ -1,4 +1,6 @@
+import SkyrowActions
 import SkyrowModel
+import SkyrowProtocol
 
 /// What a request is about, as a small set of names for logs and metrics.
 enum RequestSubject: Hashable, Sendable {
@@ -25,13 +27,13 @@ enum RequestSubject: Hashable, Sendable {
 
     /// All subjects, in the order of their `ordinal`.
     static let all: [RequestSubject] =
-        ActionName.allCases.map { .action($0) }
+        ActionTable.all.map { .action($0.description.name) }
         + [.batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http, .page, .webSocket, .eventStream]
 
     var ordinal: Int {
-        let count = RequestSubject.actionCount
+        let count = ActionTable.all.count
         return switch self {
-        case .action(let name): name.ordinal
+        case .action(let name): ActionTable.ordinal(of: name)
         case .batch: count
         case .discover: count + 1
         case .home: count + 2
@@ -45,8 +47,6 @@ enum RequestSubject: Hashable, Sendable {
         case .eventStream: count + 10
         }
     }
-
-    private static let actionCount = ActionName.allCases.count
 
     var name: String {
         switch self {

@@ -10,23 +10,24 @@ struct ResponseText: Sendable {
     let error: SkyrowError?
 
     /// - Parameters:
-    ///   - action: The called action, if any.
-    ///   - isPart: Whether the texts of other calls share the response.
+    ///   - action: the called action, if any.
+    ///   - isPart: whether the texts of other calls share the response.
     init(
-        _ outcome: ActionDispatcher.Outcome,
-        of action: ActionName?,
+        _ result: Result<ResultWriter, SkyrowError>,
+        of action: ActionDescription?,
         in envelope: Envelope,
         account: ResponseAccount,
         isPart: Bool = false
     ) {
-        switch outcome {
-        case .succeeded(let result):
+        switch result {
+        case .success(let result):
             let writer = JSONWriter(account: account)
             writer.response(result, in: envelope)
             let refusal = writer.settle(isPart: isPart)
             error = refusal.map { SkyrowError($0, result: result).about(action, limit: account.limit) }
             body = error.map { ByteBuffer(failure: $0, in: envelope, account: account) } ?? ByteBuffer(taking: writer)
-        case .refused(let error), .failed(let error):
+        case .failure(let error):
+            let error = error.about(action, limit: account.limit)
             self.error = error
             body = ByteBuffer(failure: error, in: envelope, account: account, isPart: isPart)
         }
@@ -78,18 +79,14 @@ extension ByteBufferAllocator {
 
 extension SkyrowError {
     /// Creates the error for a result that is not sent.
-    fileprivate init(_ refusal: ResponseAccount.Refusal, result: ActionResult) {
+    fileprivate init(_ refusal: ResponseAccount.Refusal, result: ResultWriter) {
         self.init(refusal)
-        if case .encodedResult = result {
-            message =
-                "The request with this idempotency key was performed, but the response has no room for its result: "
-                + "send it again by itself, with the same key."
-        }
+        if let text = result.refusalMessage { message = text }
     }
 
     /// Adds to an error about a too large result the parameters by which the action's result becomes smaller.
-    func about(_ action: ActionName?, limit: Int) -> SkyrowError {
-        guard code == .payloadTooLarge, let narrowing = action.flatMap({ ActionCatalog[$0].narrowing }) else {
+    fileprivate func about(_ action: ActionDescription?, limit: Int) -> SkyrowError {
+        guard code == .payloadTooLarge, let narrowing = action?.narrowing else {
             return self
         }
         var error = self

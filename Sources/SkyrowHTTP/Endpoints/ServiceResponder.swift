@@ -4,7 +4,7 @@ import NIOCore
 package import NIOHTTP1
 package import SkyrowActions
 import SkyrowModel
-import SkyrowProtocol
+package import SkyrowProtocol
 import Tracing
 
 /// Responds to every request of the service: health checks, preflights, pages, and the two endpoints of the actions.
@@ -194,7 +194,7 @@ package struct ServiceResponder: HTTPResponder {
         context: RequestContext
     ) async -> RequestOutcome {
         let method = request.head.method
-        let sender = ActionDispatcher.Sender(
+        let sender = Sender(
             credentials: headers.credentials(admitsMasterKey: clients.admitsMasterKey(client), address: client.address),
             client: clients.key(of: client),
             address: client.address,
@@ -274,7 +274,7 @@ package struct ServiceResponder: HTTPResponder {
         return applications.default
     }
 
-    private func undefinedRoute(_ headers: RequestHeaders, from sender: ActionDispatcher.Sender) -> RequestOutcome {
+    private func undefinedRoute(_ headers: RequestHeaders, from sender: Sender) -> RequestOutcome {
         counted(.failure(.undefinedRoute, in: .v1, status: .notFound, .http), headers, from: sender)
     }
 
@@ -282,7 +282,7 @@ package struct ServiceResponder: HTTPResponder {
     private func counted(
         _ outcome: RequestOutcome,
         _ headers: RequestHeaders,
-        from sender: ActionDispatcher.Sender
+        from sender: Sender
     ) -> RequestOutcome {
         guard outcome.error != nil else { return outcome }
         do throws(SkyrowError) {

@@ -12,7 +12,7 @@ import SkyrowProtocol
 /// is an error. For unreadable JSON that server sent an empty body; this one sends an error envelope.
 struct SkygearEndpoint: Sendable {
     private enum Step: Sendable {
-        case action(ActionDispatcher.PreparedCall, ActionDispatcher)
+        case action(PreparedCall, ActionRunner)
         /// The application of the key in the body must be opened first.
         case resting(ApplicationName)
         /// No action was named, or `_status:healthz` was.
@@ -24,7 +24,7 @@ struct SkygearEndpoint: Sendable {
         to body: ByteBuffer,
         path: Substring,
         of applications: ApplicationFinder,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         context: RequestContext
     ) async -> RequestOutcome {
         var step = read(body, path: path, from: sender) { applications.find($0) }
@@ -39,27 +39,25 @@ struct SkygearEndpoint: Sendable {
             return .failure(.unopened, in: .v1, status: .serviceUnavailable, .unknown)
         case .failure(let error):
             return .failure(error.spelledForV1, in: .v1, status: error.code.httpStatus, .unknown)
-        case .action(let call, let dispatcher):
-            let (outcome, user) = await dispatcher.perform(call, context: context)
-            let subject = RequestSubject.action(call.action)
-            let text = ResponseText(outcome.spelledForV1, of: call.action, in: .v1, account: context.account)
+        case .action(let call, let runner):
+            let outcome = await runner.run(call, context: context)
+            let subject = RequestSubject.action(call.name)
+            let result = outcome.result.mapError(\.spelledForV1)
+            let text = ResponseText(result, of: call.description, in: .v1, account: context.account)
             var status = text.error?.code.httpStatus ?? .ok
-            if case .refused(let error) = outcome {
-                status = SkygearEndpoint.status(
-                    refusal: error.code,
-                    requirement: ActionCatalog[call.action].requirement
-                )
+            if outcome.isRefused, let error = outcome.error {
+                status = SkygearEndpoint.status(refusal: error.code, requirement: call.description.requirement)
             }
-            var result = RequestOutcome(
+            var response = RequestOutcome(
                 HTTPResponse(status: status, body: text.body),
                 subject,
-                of: dispatcher.service.application,
+                of: runner.service.application,
                 error: text.error?.code,
-                userID: user
+                userID: outcome.userID
             )
-            if let error = text.error { result.addRetryTime(of: error) }
-            result.response.hold(context.account)
-            return result
+            if let error = text.error { response.addRetryTime(of: error) }
+            response.response.hold(context.account)
+            return response
         }
     }
 
@@ -67,11 +65,11 @@ struct SkygearEndpoint: Sendable {
     private func counted(
         _ step: Step,
         of applications: ApplicationFinder,
-        from sender: ActionDispatcher.Sender
+        from sender: Sender
     ) async -> Step {
         if case .action = step { return step }
         do throws(SkyrowError) {
-            try await applications.dispatcher(sender.credentials).admit(sender)
+            try await applications.runner(sender.credentials).admit(sender)
             return step
         } catch {
             return .failure(error)
@@ -86,7 +84,7 @@ struct SkygearEndpoint: Sendable {
     private func read(
         _ body: ByteBuffer,
         path: Substring,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         _ find: Find
     ) -> Step {
         body.withUnsafeReadableBytes { bytes in
@@ -104,7 +102,7 @@ struct SkygearEndpoint: Sendable {
     private func read(
         _ root: JSONView,
         path: Substring,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         _ find: Find
     ) -> Step {
         do throws(SkyrowError) {
@@ -117,7 +115,7 @@ struct SkygearEndpoint: Sendable {
     private func read(
         _ request: V1Request,
         path: Substring,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         _ find: Find
     ) throws(SkyrowError) -> Step {
         var sender = sender
@@ -133,20 +131,20 @@ struct SkygearEndpoint: Sendable {
             if let (action, parameters) = SkygearLambda.call(name, request.parameters) {
                 switch find(sender.credentials) {
                 case .resting(let application): return .resting(application)
-                case .ready(let dispatcher):
-                    let call = dispatcher.prepare(
+                case .ready(let runner):
+                    let call = runner.prepare(
                         action,
                         from: sender,
                         parameters: parameters,
                         rules: .v1,
-                        in: SkygearLambda.isOfSkygear(action) ? nil : .v1
+                        in: SkygearLambda.isOfSkygear(action.description.name) ? nil : .v1
                     )
-                    return .action(call, dispatcher)
+                    return .action(call, runner)
                 }
             }
         }
         if let name = request.action ?? SkygearEndpoint.actionName(path: path) {
-            let suggestion = ActionName.suggestion(for: name)
+            let suggestion = ActionTable.suggestion(for: name)
             throw SkyrowError(.undefinedOperation, "The action does not exist\(suggestion).")
         }
         return .home
@@ -184,16 +182,5 @@ extension SkyrowError {
         }
         error.info["arguments"] = arguments[0]
         return error
-    }
-}
-
-extension ActionDispatcher.Outcome {
-    /// The outcome with its error in the form of v1.
-    fileprivate var spelledForV1: ActionDispatcher.Outcome {
-        switch self {
-        case .succeeded: self
-        case .refused(let error): .refused(error.spelledForV1)
-        case .failed(let error): .failed(error.spelledForV1)
-        }
     }
 }

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import SkyrowActions
 import SkyrowModel
 
 extension ErrorCode {
@@ -69,9 +70,4 @@ extension SkyrowError {
             self.init(.notSupported, "Compressed request bodies are not supported: send no Content-Encoding.")
         }
     }
-
-    static let responseTimedOut = SkyrowError(
-        .responseTimeout,
-        "The request timed out; it may or may not have been performed."
-    )
 }

@@ -19,7 +19,7 @@ struct AccountPages: Sendable {
         to request: HTTPRequest,
         _ page: AccountPage,
         host: String?,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         id: RequestID
     ) async -> RequestOutcome? {
         guard let actions = await applications.actions(ofHost: host) else { return nil }
@@ -116,11 +116,11 @@ struct AccountPageVisit: Sendable {
         case code = "The code is not valid. Request a new one."
     }
 
-    private var action: ActionName {
+    private var action: ActionDescription {
         switch page {
-        case .reset: .authResetConfirm
-        case .undo: .authEmailUndo
-        case .verify, .style, .logo: .authVerifyConfirm
+        case .reset: Actions.authResetConfirm.description
+        case .undo: Actions.authEmailUndo.description
+        case .verify, .style, .logo: Actions.authVerifyConfirm.description
         }
     }
 

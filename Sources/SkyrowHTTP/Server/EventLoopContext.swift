@@ -1,4 +1,5 @@
 import NIOCore
+import SkyrowProtocol
 
 /// The state shared by the connections of one event loop; accessed only on that loop, so it needs no locks.
 final class EventLoopContext {

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import SkyrowConcurrency
+import SkyrowProtocol
 
 extension HTTP1Connection {
     /// Starts waiting requests as long as each is responded to at once, and writes the responses with one flush.

@@ -1,6 +1,7 @@
 package import NIOCore
 package import NIOHTTP1
 package import SkyrowModel
+package import SkyrowProtocol
 
 /// A request as its route receives it: with its complete body, or with a stream of the body.
 package struct HTTPRequest: Sendable {

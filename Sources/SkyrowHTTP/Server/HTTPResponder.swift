@@ -1,4 +1,5 @@
 package import NIOHTTP1
+package import SkyrowProtocol
 
 /// Responds to requests; the only interface that the server channel needs from the layer above.
 package protocol HTTPResponder: Sendable {

@@ -141,7 +141,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
 
     func authenticate(
         as caller: Caller,
-        _ sender: ActionDispatcher.Sender,
+        with credentials: Credentials,
         of service: ActionService
     ) throws(SkyrowError) {
         throw SkyrowError(.notSupported, "An event stream cannot change its credentials; open a new one.")

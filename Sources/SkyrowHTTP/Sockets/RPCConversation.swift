@@ -2,12 +2,13 @@ import NIOCore
 import NIOHTTP1
 import SkyrowActions
 import SkyrowModel
+import SkyrowProtocol
 import Synchronization
 
 /// JSON-RPC over one WebSocket. Each message is logged, counted and traced as a request, with the credentials of the connection.
 final class RPCConversation: SocketConversation, CallConnection {
     private struct State {
-        var sender: ActionDispatcher.Sender
+        var sender: Sender
         /// Whether the credentials were accepted.
         var isAuthenticated: Bool
         var outlet: SocketOutlet?
@@ -27,7 +28,7 @@ final class RPCConversation: SocketConversation, CallConnection {
 
     init(
         _ service: SocketService,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         host: String?,
         opened: (service: ActionService, user: UserID?)?,
         seat: LiveSeat?
@@ -117,12 +118,12 @@ final class RPCConversation: SocketConversation, CallConnection {
 
     func authenticate(
         as caller: Caller,
-        _ sender: ActionDispatcher.Sender,
+        with credentials: Credentials,
         of service: ActionService
     ) throws(SkyrowError) {
         guard seat?.take(caller.userID) != false else { throw .tooManyConnections }
         let (outlet, live) = state.withLock { state in
-            state.sender.credentials = sender.credentials
+            state.sender.credentials = credentials
             state.sender.credentials.isHeld = true
             state.isAuthenticated = true
             // The new caller must not get the previous caller's subscriptions.
@@ -131,7 +132,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         }
         live?.end()
         outlet?.noteAuthenticated()
-        if let outlet { hold(sender.credentials, of: caller.userID, service, outlet) }
+        if let outlet { hold(credentials, of: caller.userID, service, outlet) }
     }
 }
 

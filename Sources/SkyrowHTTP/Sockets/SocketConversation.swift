@@ -1,5 +1,6 @@
 import NIOCore
 import SkyrowModel
+import SkyrowProtocol
 
 /// The application protocol of a WebSocket: responds to messages. The only interface
 /// that the transport needs from the layer above.

@@ -12,7 +12,7 @@ extension SocketService {
     func stream(
         _ body: ByteBuffer,
         headers: RequestHeaders,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         of finder: ApplicationFinder,
         context: RequestContext
     ) async -> RequestOutcome? {
@@ -33,7 +33,7 @@ extension SocketService {
     func streamQuery(
         _ uri: String,
         headers: RequestHeaders,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         of finder: ApplicationFinder,
         context: RequestContext
     ) async -> RequestOutcome {
@@ -44,7 +44,7 @@ extension SocketService {
         do throws(SkyrowError) {
             query = try LiveQueryParameters(uri: uri)
             if let ticket = query.ticket {
-                let service = await finder.dispatcher(sender.credentials).service
+                let service = await finder.runner(sender.credentials).service
                 try service.admit(sender.credentials, from: sender.client)
                 let redeemed = try await service.redeem(ticket: ticket, resuming: last?.mark, of: query.subject)
                 sender.credentials.accessToken = nil
@@ -67,7 +67,7 @@ extension SocketService {
     ///   - mark: The suffix of event ids.
     private func begin(
         _ calls: ByteBuffer,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         of finder: ApplicationFinder,
         context: RequestContext,
         failsWithStatus: Bool,
@@ -80,18 +80,18 @@ extension SocketService {
             let error = SkyrowError(.overloaded, "The service is shutting down; try again in a moment.")
             return .failure(error, in: .rpc(.null), status: .serviceUnavailable, .eventStream)
         }
-        let dispatcher = await finder.dispatcher(sender.credentials)
+        let runner = await finder.runner(sender.credentials)
         guard let seat = connections.seat(.eventStream, of: sender.client) else {
-            return .tooMany(of: dispatcher.service.application)
+            return .tooMany(of: runner.service.application)
         }
         let stream = EventStream(in: connections, seat: seat, drain: drain, mark: mark)
         let hold = EventStreamHold(stream)
-        let live = LiveSession(of: dispatcher.service, outlet: stream)
+        let live = LiveSession(of: runner.service, outlet: stream)
         stream.begin(live)
-        let session = JSONRPCSession(dispatcher: dispatcher, sender: sender, live: live)
+        let session = JSONRPCSession(runner: runner, sender: sender, live: live)
         let reply = await session.handle(calls, context: context)
         guard reply.successes == 0 || seat.take(reply.userID) else {
-            return .tooMany(of: dispatcher.service.application, userID: reply.userID)
+            return .tooMany(of: runner.service.application, userID: reply.userID)
         }
         var response: HTTPResponse
         if reply.successes == 0 {
@@ -111,7 +111,7 @@ extension SocketService {
         return RequestOutcome(
             response,
             .eventStream,
-            of: dispatcher.service.application,
+            of: runner.service.application,
             error: reply.error,
             calls: reply.calls,
             userID: reply.userID
@@ -121,12 +121,12 @@ extension SocketService {
     /// Counts, against the rate limits, a request that failed before any call of an action.
     private func counted(
         _ outcome: RequestOutcome,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         of finder: ApplicationFinder
     ) -> RequestOutcome {
-        guard case .ready(let dispatcher) = finder.find(sender.credentials) else { return outcome }
+        guard case .ready(let runner) = finder.find(sender.credentials) else { return outcome }
         do throws(SkyrowError) {
-            try dispatcher.admit(sender)
+            try runner.admit(sender)
             return outcome
         } catch {
             return .failure(error, in: .rpc(.null), status: error.code.httpStatus, outcome.subject)

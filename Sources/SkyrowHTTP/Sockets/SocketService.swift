@@ -49,7 +49,7 @@ final class SocketService: Sendable {
     func open(
         _ request: HTTPRequest,
         headers: RequestHeaders,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         of finder: ApplicationFinder,
         context: RequestContext
     ) async -> RequestOutcome {
@@ -66,16 +66,16 @@ final class SocketService: Sendable {
             let error = SkyrowError(.overloaded, "The service is shutting down; try again in a moment.")
             return .failure(error, in: .rpc(.null), status: .serviceUnavailable, .http)
         }
-        let dispatcher = await finder.dispatcher(sender.credentials)
+        let runner = await finder.runner(sender.credentials)
         let seat = connections.seat(.webSocket, of: sender.client)
         var held = sender
         held.credentials.isHeld = true
         var user: UserID?
         let hasCredentials = !(sender.credentials.key ?? "").isEmpty || !(sender.credentials.accessToken ?? "").isEmpty
         do throws(SkyrowError) {
-            try dispatcher.admit(sender)
+            try runner.admit(sender)
             if hasCredentials {
-                user = try await dispatcher.authenticate(sender, id: context.id).userID
+                user = try await runner.authenticate(sender, id: context.id).userID
                 guard seat?.take(user) != false else { throw .tooManyConnections }
             }
         } catch {
@@ -90,13 +90,13 @@ final class SocketService: Sendable {
                 self,
                 from: held,
                 host: headers.host,
-                opened: hasCredentials ? (dispatcher.service, user) : nil,
+                opened: hasCredentials ? (runner.service, user) : nil,
                 seat: seat
             ),
             connections: connections,
             seat: seat
         )
-        return RequestOutcome(response, .webSocket, of: dispatcher.service.application, userID: user)
+        return RequestOutcome(response, .webSocket, of: runner.service.application, userID: user)
     }
 
     // MARK: - Messages
@@ -112,7 +112,7 @@ final class SocketService: Sendable {
 
     func respond(
         to message: ByteBuffer,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         host: String?,
         id: RequestID,
         arrival: NIODeadline,
@@ -143,7 +143,7 @@ final class SocketService: Sendable {
 
     private func carryOut(
         _ message: ByteBuffer,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         host: String?,
         on connection: RPCConversation,
         context: RequestContext
@@ -158,11 +158,11 @@ final class SocketService: Sendable {
             )
         }
         let finder = ApplicationFinder(applications, standard: standard, host: host)
-        let dispatcher = await finder.dispatcher(sender.credentials)
+        let runner = await finder.runner(sender.credentials)
         let session = JSONRPCSession(
-            dispatcher: dispatcher,
+            runner: runner,
             sender: sender,
-            live: connection.live(of: dispatcher.service),
+            live: connection.live(of: runner.service),
             finder: finder
         )
         let reply = await session.handle(message, context: context)
@@ -170,7 +170,7 @@ final class SocketService: Sendable {
         let outcome = RequestOutcome(
             HTTPResponse(status: status),
             reply.subject,
-            of: dispatcher.service.application,
+            of: runner.service.application,
             error: reply.error,
             calls: reply.calls,
             userID: reply.userID
@@ -179,14 +179,14 @@ final class SocketService: Sendable {
             message: reply.message,
             account: context.account,
             error: reply.error,
-            usedOwnCredentials: reply.subject != .action(.connectionAuthenticate)
+            usedOwnCredentials: reply.subject != .action(Actions.connectionAuthenticate.name)
         )
         return (outcome, answer)
     }
 
     private func record(
         _ outcome: RequestOutcome,
-        from sender: ActionDispatcher.Sender,
+        from sender: Sender,
         id: RequestID,
         arrival: NIODeadline
     ) {

@@ -73,7 +73,7 @@ extension WebSocketConnection {
     }
 
     private func countLiveBytes() {
-        outlet?.note(heldBytes: queue.liveBytes)
+        outlet?.room.hold(queue.liveBytes)
         if share == nil {
             guard queue.liveBytes > 0, let outlet else { return }
             share = connections.memory.share { outlet.fallBehind() }

@@ -129,7 +129,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         loop.remove(self)
         conversation?.end()
         conversation = nil
-        outlet?.end()
+        outlet?.room.end()
         outlet = nil
         seat = nil
         onClose()
@@ -291,7 +291,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     func take(_ content: LoopMailbox.Content) -> Bool {
         switch content {
         case .live(let text, let generation):
-            outlet?.taken(text.byteCount)
+            defer { outlet?.room.taken(text.byteCount) }
             // After dropped messages it would leave a gap.
             guard lifecycle.phase != .closed, generation == queue.generation else { return false }
             return add(.live(text), bytes: text.byteCount, isLive: true)

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import SkyrowModel
+import SkyrowProtocol
 package import Tracing
 
 /// Creates a span for every request, in its caller's trace if the request names one.

@@ -44,7 +44,8 @@ extension DoctorCheck {
                 .warning,
                 "\(row["count"]) expired \(row["kind"]) have not been removed for a day.",
                 meaning: "The account tables grow, and user data is kept for too long.",
-                remedy: "Run the service, which removes them within ten minutes; if it is running, its log has the reason under "
+                remedy:
+                    "Run the service, which removes them within ten minutes; if it is running, its log has the reason under "
                     + "\"Expired rows could not be removed\"."
             )
         }

@@ -24,7 +24,8 @@ extension DoctorCheck {
             DoctorFinding(
                 .warning,
                 "\(row["type"]) has text columns with a linguistic collation: \(row["columns"]).",
-                meaning: "Results are correct, since queries name their collation, but queries that compare or sort these "
+                meaning:
+                    "Results are correct, since queries name their collation, but queries that compare or sort these "
                     + "columns read the whole table instead of an index.",
                 remedy:
                     "'skyrow schema apply' or the statement sets the collation \"C\", which rebuilds their indexes but no "

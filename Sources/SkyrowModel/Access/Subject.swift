@@ -144,7 +144,9 @@ extension Subject {
         // Split by bytes: a name may begin with a mark that would form one character with the colon.
         let word = key.utf8.prefix { $0 != UInt8(ascii: ":") }
         let hasName = word.endIndex < key.utf8.endIndex
-        guard let kind = Kind.all.first(where: { $0.hasName == hasName && $0.word.isSame(as: word) }) else { return nil }
+        guard let kind = Kind.all.first(where: { $0.hasName == hasName && $0.word.isSame(as: word) }) else {
+            return nil
+        }
         self.init(kind, name: String(decoding: key.utf8[word.endIndex...].dropFirst(), as: UTF8.self))
     }
 

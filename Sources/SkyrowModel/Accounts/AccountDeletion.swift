@@ -15,9 +15,9 @@ package enum DeletedUserRule: Hashable, Sendable {
         default:
             let prefix = "transfer:"
             guard text.hasPrefix(prefix) else { return nil }
-            let id = String(text.dropFirst(prefix.count))
-            guard id.isName, !id.contains("/"), !id.hasPrefix("_"), !id.hasPrefix("~") else { return nil }
-            self = .transfer(to: UserID(id))
+            let id = UserID(String(text.dropFirst(prefix.count)))
+            guard id.fitsAccount else { return nil }
+            self = .transfer(to: id)
         }
     }
 }
@@ -98,24 +98,5 @@ public struct DeletionReport: Hashable, Sendable {
         a.anonymised += b.anonymised
         a.transferred += b.transferred
         a.kept += b.kept
-    }
-}
-
-/// `auth:register`, decoded: what turns an anonymous account into one that its user can log in to.
-package struct RegisterRequest: Sendable {
-    /// Login keys and their values, `["username": "ann"]`.
-    package var authData: [String: String]
-    package var password: String
-    /// Further fields of the `user` record.
-    package var profile: [(name: FieldName, value: RecordValue)]
-
-    package init(
-        authData: [String: String],
-        password: String,
-        profile: [(name: FieldName, value: RecordValue)] = []
-    ) {
-        self.authData = authData
-        self.password = password
-        self.profile = profile
     }
 }

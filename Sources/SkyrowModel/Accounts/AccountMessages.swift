@@ -29,65 +29,11 @@ package struct Credentials: Sendable, Hashable {
     }
 }
 
-/// `auth:signup`, decoded. Without login data and password it creates an anonymous account.
-package struct SignUpRequest: Sendable {
-    /// Login keys and their values, `["username": "ann"]`.
-    package var authData: [String: String]
-    package var password: String?
-    /// Further fields of the `user` record.
-    package var profile: [(name: FieldName, value: RecordValue)]
-    package var device: SessionDevice
-
-    package init(
-        authData: [String: String] = [:],
-        password: String? = nil,
-        profile: [(name: FieldName, value: RecordValue)] = [],
-        device: SessionDevice = SessionDevice()
-    ) {
-        self.authData = authData
-        self.password = password
-        self.profile = profile
-        self.device = device
-    }
-}
-
-/// `auth:login`, decoded.
-package struct LogInRequest: Sendable {
-    package var authData: [String: String]
-    package var password: String
-    /// Replaces the password with the login.
-    package var newPassword: String?
-    package var device: SessionDevice
-
-    package init(
-        authData: [String: String],
-        password: String,
-        newPassword: String? = nil,
-        device: SessionDevice = SessionDevice()
-    ) {
-        self.authData = authData
-        self.password = password
-        self.newPassword = newPassword
-        self.device = device
-    }
-}
-
-/// `auth:password`, decoded.
-package struct ChangePasswordRequest: Sendable {
-    package var oldPassword: String
-    package var password: String
-
-    package init(oldPassword: String, password: String) {
-        self.oldPassword = oldPassword
-        self.password = password
-    }
-}
-
 /// The common result of `auth:signup`, `auth:login`, `auth:password`, `auth:become`, `auth:rotate`, `me`, and logins by a
 /// provider or a custom token.
 package struct AuthResult: Sendable {
     package var userID: UserID
-    package var profile: any RecordSource
+    package var profile: OwnProfile
     /// Left out of the result when empty.
     package var roles: [RoleName]
     package var accessToken: String
@@ -103,7 +49,7 @@ package struct AuthResult: Sendable {
 
     package init(
         userID: UserID,
-        profile: any RecordSource,
+        profile: OwnProfile,
         roles: [RoleName],
         accessToken: String,
         lastLoginAt: Timestamp? = nil,

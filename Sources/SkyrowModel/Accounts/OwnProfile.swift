@@ -3,23 +3,23 @@
 /// Others see only the record. `_groups` and `_roles` are not columns, so predicates cannot name them, and a save ignores them.
 /// `_verified` is a column, whose value in a row that a statement returns may be outdated.
 package struct OwnProfile: RecordSource {
-    private let profile: any RecordSource
-    private let verified: Bool?
-    private let groups: [GroupName]
-    private let roles: [RoleName]
+    package let record: any RecordSource
+    package let verified: Bool?
+    package let groups: [GroupName]
+    package let roles: [RoleName]
 
     /// - Parameters:
     ///   - verified: whether the address of the account is verified; nil before verification has begun, and when it is hidden
     ///     from the user.
     ///   - roles: the user's roles and all roles that contain them.
-    package init(_ profile: any RecordSource, verified: Bool?, groups: [GroupName], roles: [RoleName]) {
-        self.profile = profile
+    package init(_ record: any RecordSource, verified: Bool?, groups: [GroupName], roles: [RoleName]) {
+        self.record = record
         self.verified = verified
         self.groups = groups
         self.roles = roles
     }
 
-    package var isWhole: Bool { profile.isWhole }
+    package var isWhole: Bool { record.isWhole }
 
     package func emit(into sink: inout some RecordSink) {
         var members: [(key: MemberKey, value: RecordValue)] = [
@@ -28,7 +28,7 @@ package struct OwnProfile: RecordSource {
         ]
         if let verified { members.append((Self.verifiedKey, .boolean(verified))) }
         var extended = MemberAddition(sink: sink, members: members)
-        profile.emit(into: &extended)
+        record.emit(into: &extended)
         sink = extended.sink
     }
 

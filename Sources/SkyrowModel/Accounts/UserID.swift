@@ -60,6 +60,16 @@ public enum IdentityKind {
 /// The id of an account, of its `user` record and of its private database.
 public typealias UserID = TextIdentity<IdentityKind.User>
 
+extension UserID {
+    /// Whether an account can have the id, which names its private database: 1 to 255 bytes without NUL and slash, the first one
+    /// neither `_` nor `~`.
+    package var fitsAccount: Bool {
+        let first = rawValue.utf8.first
+        return rawValue.isName && first != UInt8(ascii: "_") && first != UInt8(ascii: "~")
+            && !rawValue.utf8.contains(UInt8(ascii: "/"))
+    }
+}
+
 /// The name of a role, which is assigned to users and named in access lists.
 public typealias RoleName = TextIdentity<IdentityKind.Role>
 

@@ -91,28 +91,6 @@ public struct Aggregate: Hashable, Sendable {
     }
 }
 
-/// `record:aggregate`, decoded.
-package struct AggregateRequest: Sendable {
-    package var database: DatabaseName
-    package var query: AggregateQuery
-    /// How to explain the query; nil to run it.
-    package var explanation: ExplainMode?
-    /// How long the database may work on it; nil for the service's own limit.
-    package var timeLimit: Duration?
-
-    package init(
-        database: DatabaseName,
-        query: AggregateQuery,
-        explanation: ExplainMode? = nil,
-        timeLimit: Duration? = nil
-    ) {
-        self.database = database
-        self.query = query
-        self.explanation = explanation
-        self.timeLimit = timeLimit
-    }
-}
-
 /// The result of `record:aggregate`.
 package struct AggregateResult: Sendable {
     /// The keys of each group, and its aggregates that have a value.

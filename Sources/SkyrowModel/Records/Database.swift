@@ -9,19 +9,17 @@ public enum DatabaseName: Hashable, Sendable {
     /// `_union`: all databases, for the master key to read
     case union
 
-    /// Parses `database_id`; throws `108 InvalidArgument` for an unknown name with a leading underscore and for a text that
-    /// cannot be a user id: with a slash or NUL, or longer than 255 bytes.
+    /// Parses `database_id`; throws `108 InvalidArgument` for an unknown name with a leading underscore and for a text that no
+    /// account can have as its id.
     public init(_ text: String?) throws(SkyrowError) {
         switch text {
         case nil, "", "_public": self = .everyone
         case "_private": self = .own
         case "_union": self = .union
         case .some(let other):
-            let utf8 = other.utf8
-            guard other.isName, utf8.first != UInt8(ascii: "_"), !utf8.contains(UInt8(ascii: "/")) else {
-                throw .invalidArgument("The database does not exist.", "database_id")
-            }
-            self = .user(UserID(other))
+            let user = UserID(other)
+            guard user.fitsAccount else { throw .invalidArgument("The database does not exist.", "database_id") }
+            self = .user(user)
         }
     }
 }

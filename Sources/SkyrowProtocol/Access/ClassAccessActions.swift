@@ -18,7 +18,7 @@ public struct CreateRoles: Hashable, Sendable {
             "create_roles",
             \.roles,
             .list(of: .roleName, atMost: ClassRule.utmostSubjects),
-            "The roles; none of them for every logged-in user."
+            "The names of roles; none for every logged-in user."
         )
     )
 }
@@ -61,9 +61,10 @@ public struct TypeClassAccess: Hashable, Sendable {
 extension Actions {
     /// Sets which roles create records of a type, and returns them; changes none of its other rules.
     public static let schemaAccess = Action<CreateRoles, CreateRoles>(
-        .schemaAccess,
+        "schema:access",
         "Says which roles create records of a type, as in Skygear.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied],
@@ -73,9 +74,10 @@ extension Actions {
 
     /// Changes the rules of a type, and returns all of them.
     public static let schemaAccessSet = Action<ClassAccessChange, TypeClassAccess>(
-        .schemaAccessSet,
+        "schema:access:set",
         "Changes who creates, reads, updates and deletes the records of a type, and what new ones begin with.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied],
@@ -85,9 +87,10 @@ extension Actions {
 
     /// The rules of a type, which need not exist.
     public static let schemaAccessGet = Action<RecordTypeName, TypeClassAccess>(
-        .schemaAccessGet,
+        "schema:access:get",
         "Returns who creates, reads, updates and deletes the records of a type, and what new ones begin with.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied],
@@ -97,9 +100,10 @@ extension Actions {
 
     /// Sets the access list of new records of a type, and returns it; changes none of its other rules.
     public static let schemaDefaultAccess = Action<TypeDefaultAccess, TypeDefaultAccess>(
-        .schemaDefaultAccess,
+        "schema:default_access",
         "Says which access list new records of a type get that bring none, as in Skygear.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied],
@@ -109,9 +113,10 @@ extension Actions {
 
     /// The rules of fields of all types that Skygear's form can express.
     package static let schemaFieldAccessGet = Action<Void, [SkygearFieldRule]>(
-        .schemaFieldAccessGet,
+        "schema:field_access:get",
         "Returns the rules of fields of all types, as far as Skygear's form says them.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied],
@@ -121,9 +126,10 @@ extension Actions {
 
     /// Replaces the rules of fields that Skygear's form can express, and returns the resulting ones.
     package static let schemaFieldAccessUpdate = Action<[SkygearFieldRule], [SkygearFieldRule]>(
-        .schemaFieldAccessUpdate,
+        "schema:field_access:update",
         "Replaces the rules of fields of all types that Skygear's form says, as in Skygear.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied],
@@ -133,6 +139,6 @@ extension Actions {
 
     private static let fieldRules = Form<[SkygearFieldRule]>(
         { $0 },
-        Member("access", \.self, .skygearFieldRules, "The rules; * stands for every type and for every field.")
+        Member("access", \.self, .skygearFieldRules, "The rules, in the order in which they apply.")
     )
 }

@@ -31,45 +31,47 @@ extension ClassAccessChange {
             MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true),
             MemberDescription(
                 "rules",
-                "The rules to change, by action; null takes one away.",
+                "The rules to change; null removes one.",
                 .nullable(
                     .object(ClassAction.allCases.map { JSONMember($0.rawValue, .nullable(ClassRule.shape(of: $0))) })
                 )
             ),
             MemberDescription(
                 "fields",
-                "The rules of fields to change, by field, or * for every one, and use; null takes one away.",
+                "The rules of fields by their names, or `*` for every one; null removes a rule, or all of a field.",
                 .nullable(.object([], others: .nullable(.object([], others: .any))))
             ),
             MemberDescription(
                 "default_access",
-                "The access list of a new public record that brings none; null for none.",
-                ActionCatalog.accessList
+                "The list of new public records that have none; null for that of the setting `default-access`.",
+                JSONShape.accessList
             ),
             MemberDescription(
                 "list_by",
-                "Who changes the access list of a record; null for what the settings say.",
+                "Who changes the list of a record: its owner, or all who may update it; null for the setting "
+                    + "`shared-access-lists`.",
                 .nullable(.oneOfStrings(ClassAccess.ListWriters.allCases.map(\.rawValue)))
             ),
             MemberDescription(
                 "list_read_by",
-                "Who sees the whole access list of a record, of those who read it; null for what the settings say.",
+                "Who sees the whole list of a record: its owner, all who may update it, or all who read it; null for "
+                    + "the setting `access-list-readers`.",
                 .nullable(.oneOfStrings(ClassAccess.ListReaders.allCases.map(\.rawValue)))
             ),
             MemberDescription(
                 "transfer_by",
-                "Who gives records to other owners.",
+                "Who gives records to other owners: the master key, or their owner too.",
                 .nullable(.oneOfStrings(ClassAccess.Transferrers.allCases.map(\.rawValue)))
             ),
             MemberDescription(
                 "creator",
-                "What the user who makes a public record is to it: its owner, or none, so that the record has no owner.",
+                "What the user who makes a public record becomes: its owner, or none, so that the record has no owner.",
                 .nullable(.oneOfStrings(ClassAccess.NewOwner.allCases.map(\.rawValue)))
             ),
             MemberDescription("private", "Whether private databases have records of the type.", .nullable(.boolean)),
             MemberDescription(
                 "aggregate",
-                "Whether others than the master key have aggregates of the records computed.",
+                "Whether callers other than the master key may use `record:aggregate`.",
                 .nullable(.boolean)
             ),
         ],
@@ -87,7 +89,7 @@ extension ClassAccess {
             isRequired: true
         ),
         JSONMember("fields", .object([], others: .object([], others: .any))),
-        JSONMember("default_access", ActionCatalog.accessList, isRequired: true),
+        JSONMember("default_access", JSONShape.accessList, isRequired: true),
         JSONMember("list_by", .nullable(.oneOfStrings(ListWriters.allCases.map(\.rawValue))), isRequired: true),
         JSONMember("list_read_by", .nullable(.oneOfStrings(ListReaders.allCases.map(\.rawValue))), isRequired: true),
         JSONMember("transfer_by", .oneOfStrings(Transferrers.allCases.map(\.rawValue)), isRequired: true),
@@ -110,12 +112,27 @@ extension ClassRule {
 
 extension SkygearFieldRule {
     fileprivate static let shape = JSONShape.object([
-        JSONMember("record_type", .string(maximum: 63), isRequired: true),
-        JSONMember("record_field", .string(maximum: 63), isRequired: true),
-        JSONMember("user_role", .string(maximum: 264), isRequired: true),
-        JSONMember("writable", .boolean, isRequired: true),
-        JSONMember("readable", .boolean, isRequired: true),
-        JSONMember("comparable", .boolean, isRequired: true),
-        JSONMember("discoverable", .boolean, isRequired: true),
+        JSONMember(
+            "record_type",
+            .string(maximum: 63),
+            isRequired: true,
+            "The record type, or `*` for every one; it need not exist yet."
+        ),
+        JSONMember("record_field", .string(maximum: 63), isRequired: true, "The field, or `*` for every one."),
+        JSONMember(
+            "user_role",
+            .string(maximum: 264),
+            isRequired: true,
+            "The users: `_owner`, `_user_id:<id>`, `_field:<name>`, `_role:<name>`, `_any_user` or `_public`."
+        ),
+        JSONMember(
+            "writable",
+            .boolean,
+            isRequired: true,
+            "Whether they set the field: the uses `create` and `update`."
+        ),
+        JSONMember("readable", .boolean, isRequired: true, "Whether they see it: the use `read`."),
+        JSONMember("comparable", .boolean, isRequired: true, "Whether they query by it: the use `compare`."),
+        JSONMember("discoverable", .boolean, isRequired: true, "Whether they find known values: the use `discover`."),
     ])
 }

@@ -16,16 +16,17 @@ public struct RecordTransfer: Hashable, Sendable {
 extension Actions {
     /// Gives public records to another owner; the result has an outcome for each id, in the order of the ids.
     package static let recordTransfer = Action<RecordTransfer, [RecordOutcome]>(
-        .recordTransfer,
+        "record:transfer",
         "Gives public records to another owner.",
         requires: .userOrMaster,
+        scope: .records(.writing),
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound, .notSupported, .userDisabled],
         Form(
             RecordTransfer.init(ids:owner:),
-            Member("ids", \.ids, .recordIDs, "Record ids."),
-            Member("to", \.owner, .userID, "The id of the user whose they are to be.")
+            Member("ids", \.ids, .recordIDs, "The ids of records."),
+            Member("to", \.owner, .userID, "The id of the new owner.")
         ),
         result: .written
     )
@@ -39,23 +40,5 @@ extension Codec<[RecordID]> {
         try RecordIDsRequest.ids(json, name)
     } write: { ids, writer in
         writer.strings(ids.map(\.description))
-    }
-}
-
-extension Codec<[RecordOutcome]> {
-    /// What happened to each record, which a bound on the response cannot undo.
-    package static let written = Codec(.array(of: .named(.recordEntry))) { json, name throws(SkyrowError) in
-        guard json.isArray else { throw .wrongType(name, "an array") }
-        var outcomes: [RecordOutcome] = []
-        outcomes.reserveCapacity(json.count)
-        for element in json.elements {
-            switch try RecordEntry(element) {
-            case .record(let record): outcomes.append(.record(record))
-            case .failure(let error, let id): outcomes.append(.failure(error, id: id))
-            }
-        }
-        return outcomes
-    } write: { outcomes, writer in
-        writer.written(outcomes)
     }
 }

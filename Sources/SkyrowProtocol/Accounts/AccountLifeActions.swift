@@ -45,7 +45,7 @@ public struct DisabledState: Sendable {
             optional: "expiry",
             \.expiry,
             .instant,
-            "When the account opens again by itself; without it, never."
+            "When the account is enabled again; without it, never."
         )
     ).reading { json, form throws(SkyrowError) in
         // Message and expiry of an account that is enabled mean nothing, and are not read.
@@ -65,9 +65,10 @@ public struct DisabledState: Sendable {
 extension Actions {
     /// Deletes the caller's account.
     public static let authDelete = Action<Void, DeletionReport>(
-        .authDelete,
+        "auth:delete",
         "Deletes the account of the logged-in user with its private records; the settings say what becomes of public ones.",
         requires: .user,
+        scope: .account(.writing),
         stepUp: .always,
         cost: .write,
         effect: .once,
@@ -78,9 +79,10 @@ extension Actions {
 
     /// Deletes the account of a user.
     public static let userDelete = Action<UserDeletion, DeletionReport>(
-        .userDelete,
+        "user:delete",
         "Deletes the account of a user with its private records; the settings say what becomes of public ones.",
         requires: .master,
+        scope: .named,
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound, .constraintViolated],
@@ -91,7 +93,7 @@ extension Actions {
                 "release",
                 \.releases,
                 .boolean,
-                "Whether references of other records to the profile become null that would keep it.",
+                "Whether references of other records that would keep the profile become null.",
                 absent: false
             )
         ),
@@ -100,9 +102,10 @@ extension Actions {
 
     /// Disables an account or enables it.
     public static let authDisableSet = Action<DisabledState, Void>(
-        .authDisableSet,
+        "auth:disable:set",
         "Disables an account, which ends its sessions, or enables it again.",
         requires: .administrator,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
@@ -112,21 +115,23 @@ extension Actions {
 
     /// Makes an account for the user of an address, and returns its id.
     public static let authInvite = Action<CodeRequest, UserID>(
-        .authInvite,
+        "auth:invite",
         "Makes an account for the user of an address, and mails a link by which the user chooses its password.",
         requires: .administrator,
+        scope: .named,
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .duplicated, .notSupported, .userDisabled],
         CodeRequest.form("The address."),
-        result: .object(Form({ $0 }, Member("user_id", \.self, .userID)))
+        result: .object(Form({ $0 }, Member("user_id", \.self, .userID, "The id of the account.")))
     )
 
     /// Merges an anonymous account into that of the caller; the parameter is the access token of the anonymous one.
     public static let authMerge = Action<String, MergeReport>(
-        .authMerge,
+        "auth:merge",
         "Moves the records and relations of an anonymous account to that of the logged-in user, and deletes it.",
         requires: .user,
+        scope: .account(.writing),
         cost: .write,
         effect: .once,
         errors: [.invalidToken, .userDisabled],
@@ -136,9 +141,10 @@ extension Actions {
 
     /// Sets the access list of the caller's new public records, and returns it.
     public static let authDefaultAccessSet = Action<AccessList?, AccessList?>(
-        .authDefaultAccessSet,
+        "auth:default_access:set",
         "Says which access list the new public records of the user get that bring none, before that of their type.",
         requires: .user,
+        scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
         errors: [.userDisabled],

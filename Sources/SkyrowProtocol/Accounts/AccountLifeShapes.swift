@@ -5,11 +5,21 @@ extension Codec<DeletionReport> {
     package static let deletionReport = object(
         Form(
             DeletionReport.init(isFinished:deleted:anonymised:transferred:kept:),
-            Member("finished", \.isFinished, .boolean),
-            Member("deleted", \.deleted, .integer(0...Int.max)),
-            Member("anonymised", \.anonymised, .integer(0...Int.max)),
-            Member("transferred", \.transferred, .integer(0...Int.max)),
-            Member("kept", \.kept, .integer(0...Int.max))
+            Member("finished", \.isFinished, .boolean, "False while the service continues in the background."),
+            Member("deleted", \.deleted, .integer(0...Int.max), "The number of deleted records."),
+            Member("anonymised", \.anonymised, .integer(0...Int.max), "The number of records without the user's name."),
+            Member(
+                "transferred",
+                \.transferred,
+                .integer(0...Int.max),
+                "The number of records that are another user's."
+            ),
+            Member(
+                "kept",
+                \.kept,
+                .integer(0...Int.max),
+                "The number of records without a name that were to be deleted, since records of others refer to them."
+            )
         )
     )
 }
@@ -18,18 +28,18 @@ extension Codec<MergeReport> {
     static let mergeReport = object(
         Form(
             MergeReport.init(isFinished:records:changes:),
-            Member("finished", \.isFinished, .boolean),
-            Member("records", \.records, .integer(0...Int.max)),
-            Member("renamed", \.changes, .list(of: change))
+            Member("finished", \.isFinished, .boolean, "False while the service continues in the background."),
+            Member("records", \.records, .integer(0...Int.max), "The number of records that moved."),
+            Member("renamed", \.changes, .list(of: change), "Private records that changed, at most 1000.")
         )
     )
 
     private static let change = Codec<MergeReport.Change>.object(
         Form(
             { MergeReport.Change(from: $0, to: $1, clearedFields: $2 ?? []) },
-            Member("from", \.from, movedID),
-            Member("to", \.to, movedID),
-            Member(ifAny: "cleared", \.anyClearedFields, .list(of: .string))
+            Member("from", \.from, movedID, "The id that the record had."),
+            Member("to", \.to, movedID, "The id of the record now."),
+            Member(ifAny: "cleared", \.anyClearedFields, .list(of: .string), "The fields that became null.")
         )
     )
 

@@ -23,7 +23,7 @@ public struct CodeRequest: Sendable {
             optional: "language",
             path,
             .string(1...35),
-            "The language of the mail, such as de or pt-BR; English where there are no texts in it."
+            "The language of the mail, such as `de` or `pt-BR`; English if the service has no texts in it."
         )
     }
 }
@@ -70,17 +70,17 @@ public struct CodeConfirmation: Sendable {
     fileprivate static let form = Form(CodeConfirmation.init(code:handle:), code(\.code), handle(\.handle))
 
     fileprivate static func code<Root>(_ path: any Swift.KeyPath<Root, String> & Sendable) -> Member<Root, String> {
-        Member("code", path, .code, "The code of the mail's link, or its six digits.")
+        Member("code", path, .code, "The code of the link, or the six digits.")
     }
 
     fileprivate static func handle<Root>(_ path: any Swift.KeyPath<Root, String?> & Sendable) -> Member<Root, String?> {
-        Member(optional: "handle", path, .code, "What the request for the code returned; digits count with it alone.")
+        Member(optional: "handle", path, .code, "`handle` of the request's result; required with digits.")
     }
 
     fileprivate static func handle<Root>(needed path: any Swift.KeyPath<Root, String> & Sendable) -> Member<
         Root, String
     > {
-        Member("handle", path, .code, "What the request for the code returned.")
+        Member("handle", path, .code, "`handle` of the request's result.")
     }
 }
 
@@ -176,9 +176,10 @@ extension Codec<String> {
 extension Actions {
     /// Mails a code that proves an address.
     public static let authVerifyRequest = Action<VerificationRequest, CodeTicket>(
-        .authVerifyRequest,
+        "auth:verify:request",
         "Sends a mail with a code that proves an address; the response is the same for one that no account has.",
         requires: .keyOrToken,
+        scope: .signUp,
         cost: .write,
         effect: .once,
         errors: [.notSupported],
@@ -189,9 +190,10 @@ extension Actions {
 
     /// Proves an address with the code of a mail.
     public static let authVerifyConfirm = Action<CodeConfirmation, Void>(
-        .authVerifyConfirm,
+        "auth:verify:confirm",
         "Proves an address with the code of a mail.",
         requires: .keyOrToken,
+        scope: .signUp,
         cost: .write,
         effect: .once,
         errors: [.invalidToken],
@@ -201,21 +203,23 @@ extension Actions {
 
     /// Mails a code that sets a new password.
     public static let authResetRequest = Action<CodeRequest, CodeTicket>(
-        .authResetRequest,
+        "auth:reset:request",
         "Sends a mail with a code that sets a new password; the response is the same for an address that no account has.",
         requires: .key,
+        scope: .signUp,
         cost: .write,
         effect: .once,
         errors: [.notSupported],
-        CodeRequest.form("The address of the account."),
+        CodeRequest.form("The address of the account, in any case and form."),
         result: .codeTicket
     )
 
     /// Sets a new password with the code of a mail, and logs in.
     package static let authResetConfirm = Action<ResetConfirmation, AuthResult>(
-        .authResetConfirm,
+        "auth:reset:confirm",
         "Sets a new password with the code of a mail, ends every session and returns a new access token.",
         requires: .key,
+        scope: .signUp,
         cost: .password,
         effect: .once,
         errors: [.invalidToken, .passwordPolicyViolated, .secondFactorRequired, .notSupported],
@@ -226,9 +230,10 @@ extension Actions {
 
     /// Sets the password of an account, and logs in to it.
     package static let authResetPassword = Action<NewPassword, AuthResult>(
-        .authResetPassword,
+        "auth:reset_password",
         "Sets the password of an account, ends its sessions and returns a new access token of it.",
         requires: .master,
+        scope: .named,
         cost: .password,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound, .passwordPolicyViolated, .userDisabled],
@@ -242,9 +247,10 @@ extension Actions {
 
     /// Mails digits to a new address of the caller's account.
     public static let authEmailChange = Action<EmailChange, CodeTicket>(
-        .authEmailChange,
+        "auth:email:change",
         "Sends a mail with six digits to a new address of the account; the response is the same for one that another account has.",
         requires: .user,
+        scope: .account(.writing),
         stepUp: .when("without \"password\""),
         cost: .password,
         effect: .once,
@@ -256,7 +262,7 @@ extension Actions {
                 optional: "password",
                 \.password,
                 .secret,
-                "The password of the account, in the place of step-up."
+                "The password of the account, in place of step-up."
             ),
             CodeRequest.language(\.language)
         ),
@@ -265,9 +271,10 @@ extension Actions {
 
     /// Changes the address of the caller's account with the digits of a mail.
     public static let authEmailConfirm = Action<EmailConfirmation, Void>(
-        .authEmailConfirm,
+        "auth:email:confirm",
         "Changes the address of the account with the digits of a mail, and ends its other sessions.",
         requires: .user,
+        scope: .account(.writing),
         cost: .write,
         effect: .once,
         errors: [.invalidToken, .duplicated, .userDisabled],
@@ -281,9 +288,10 @@ extension Actions {
 
     /// Gives an account the address back that it had; the parameter is the code of a link.
     public static let authEmailUndo = Action<String, Void>(
-        .authEmailUndo,
+        "auth:email:undo",
         "Gives an account the address back that it had, ends its sessions and forgets its password.",
         requires: .key,
+        scope: .signUp,
         cost: .write,
         effect: .once,
         errors: [.invalidToken, .duplicated],
@@ -296,30 +304,31 @@ extension Actions {
 
     /// Mails a code that logs in.
     public static let authLinkRequest = Action<CodeRequest, CodeTicket>(
-        .authLinkRequest,
+        "auth:link:request",
         "Sends a mail with a code that logs in; the response is the same for an address that no account has.",
         requires: .key,
+        scope: .signUp,
         cost: .write,
         effect: .once,
         errors: [.notSupported],
-        CodeRequest.form("The address of the account."),
+        CodeRequest.form("The address of the account, in any case and form."),
         result: .codeTicket
     )
 
     /// Logs in with the code of a mail.
     package static let authLinkLogIn = Action<LinkLogIn, AuthResult>(
-        .authLinkLogIn,
+        "auth:link:login",
         "Logs in with the code of a mail, by the client that has asked for it.",
         requires: .key,
+        scope: .signUp,
         cost: .password,
         effect: .once,
         errors: [.invalidToken, .notSupported, .secondFactorRequired],
         Form(
-            { LinkLogIn(code: $0, handle: $1, device: SessionDevice(id: $2, name: $3)) },
+            LinkLogIn.init(code:handle:device:),
             CodeConfirmation.code(\.code),
             CodeConfirmation.handle(needed: \.handle),
-            SessionDevice.id(\.device.id),
-            SessionDevice.name(\.device.name)
+            Member(\.device, members: SessionDevice.parameters)
         ),
         result: .authResult
     )

@@ -17,8 +17,8 @@ extension Codec<CodeTicket> {
     static let codeTicket = object(
         Form(
             CodeTicket.init(handle:expiresAt:),
-            Member("handle", \.handle, .string),
-            Member("expires_at", \.expiresAt, .instant)
+            Member("handle", \.handle, .string, "The digits count only with it."),
+            Member("expires_at", \.expiresAt, .instant, "When the digits expire.")
         )
     )
 }

@@ -11,34 +11,39 @@ package struct FactorLogIn: Hashable, Sendable {
         self.code = code
     }
 
-    fileprivate static func code<Root>(_ path: any Swift.KeyPath<Root, String> & Sendable) -> Member<Root, String> {
+    fileprivate static func code<Root>(
+        _ path: any Swift.KeyPath<Root, String> & Sendable,
+        _ summary: String
+    ) -> Member<Root, String> {
         // An empty code is refused as a wrong one.
-        Member("code", path, .string(0...255), "Six digits, or a recovery code where one counts.")
+        Member("code", path, .string(0...255), summary)
     }
 }
 
 extension Actions {
     /// Goes on with a log-in that takes a second factor.
     package static let authLogInFactor = Action<FactorLogIn, AuthResult>(
-        .authLogInFactor,
+        "auth:login:factor",
         "Goes on with a log-in that takes a second factor, and returns a new access token.",
         requires: .key,
+        scope: .signUp,
         cost: .password,
         effect: .once,
         errors: [.invalidCredentials, .invalidToken],
         Form(
             FactorLogIn.init(handle:code:),
-            Member("handle", \.handle, .string(0...255), "What error 137 has in info.handle."),
-            FactorLogIn.code(\.code)
+            Member("handle", \.handle, .string(0...255), "`info.handle` of error 137."),
+            FactorLogIn.code(\.code, "Six digits, or a recovery code in any case, with or without its hyphen.")
         ),
         result: .authResult
     )
 
     /// Makes a secret for time-based codes, which takes effect with `authTOTPConfirm`.
     public static let authTOTPEnrol = Action<Void, TOTPEnrolment>(
-        .authTOTPEnrol,
+        "auth:totp:enrol",
         "Makes a secret for codes by time; it takes effect with auth:totp:confirm.",
         requires: .user,
+        scope: .account(.writing),
         stepUp: .always,
         cost: .write,
         effect: .once,
@@ -49,22 +54,24 @@ extension Actions {
 
     /// Puts the secret of a code into effect, and returns recovery codes, which are shown once.
     public static let authTOTPConfirm = Action<String, [String]>(
-        .authTOTPConfirm,
+        "auth:totp:confirm",
         "Puts the secret into effect whose code comes, and returns ten recovery codes, which are shown once.",
         requires: .user,
+        scope: .account(.writing),
         stepUp: .always,
         cost: .write,
         effect: .once,
         errors: [.invalidCredentials, .resourceNotFound, .userDisabled],
-        Form({ $0 }, FactorLogIn.code(\.self)),
-        result: .object(Form({ $0 }, Member("recovery_codes", \.self, .list(of: .string))))
+        Form({ $0 }, FactorLogIn.code(\.self, "Six digits.")),
+        result: .object(Form({ $0 }, Member("recovery_codes", \.self, .list(of: .string), "Each counts once.")))
     )
 
     /// Removes the second factor with its recovery codes.
     public static let authTOTPRemove = Action<Void, Void>(
-        .authTOTPRemove,
+        "auth:totp:remove",
         "Removes the second factor with its recovery codes.",
         requires: .user,
+        scope: .account(.writing),
         stepUp: .always,
         cost: .write,
         effect: .once,
@@ -75,9 +82,10 @@ extension Actions {
 
     /// The second factors of the user.
     public static let authFactorList = Action<Void, [AccountFactor]>(
-        .authFactorList,
+        "auth:factor:list",
         "Returns the second factors of the user.",
         requires: .user,
+        scope: .account(.reading),
         cost: .read,
         effect: .reads,
         errors: [.userDisabled],

@@ -4,8 +4,8 @@ extension Codec<TOTPEnrolment> {
     package static let totpEnrolment = object(
         Form(
             TOTPEnrolment.init(secret:uri:),
-            Member("secret", \.secret, .string),
-            Member("uri", \.uri, .string)
+            Member("secret", \.secret, .string, "The secret in Base32."),
+            Member("uri", \.uri, .string, "The same for a QR code.")
         )
     )
 }
@@ -17,7 +17,7 @@ extension Codec<AccountFactor> {
             Member("kind", \.kind, .oneOf),
             Member("confirmed_at", \.confirmedAt, .instant),
             Member(ifAny: "last_used_at", \.lastUsedAt, .instant),
-            Member(ifAny: "left", \.left, .integer(0...Int.max))
+            Member(ifAny: "left", \.left, .integer(0...Int.max), "How many recovery codes are left.")
         )
     )
 }

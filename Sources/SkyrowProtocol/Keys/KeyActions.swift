@@ -32,29 +32,34 @@ package struct KeyCreation: Hashable, Sendable {
 
     fileprivate static let form = Form(
         KeyCreation.init(name:kind:scopes:networks:expiresAt:),
-        Member("name", \.name, .keyName, "What it is for, for those who read the list."),
+        Member(
+            "name",
+            \.name,
+            .keyName,
+            "The purpose of the key, and its name in access lists and rules; several keys may have one name."
+        ),
         Member(
             "kind",
             \.kind,
             .oneOf,
-            "client lets clients in, server passes the rules of records; client when missing.",
+            "Whether it counts as an API key, or passes the rules of records; `client` by default.",
             absent: .client
         ),
         Member(
             "scopes",
             \.scopes,
             .list(of: .keyScope, atMost: KeyScope.maximumCount),
-            "What it may do; without any, all that is open to its kind.",
+            "What the key may do; by default all that is open to its kind.",
             absent: []
         ),
         Member(
             "networks",
             \.networks,
             .list(of: .addressRange, atMost: maximumNetworks),
-            "From where it counts, as addresses and ranges; from everywhere without any.",
+            "The addresses and ranges, such as `10.0.0.0/8`, from which it is accepted; by default all.",
             absent: []
         ),
-        Member(optional: "expires_at", \.expiresAt, .instant, "When it ends; never when missing.")
+        Member(optional: "expires_at", \.expiresAt, .instant, "When the key ends; by default never.")
     )
 }
 
@@ -84,7 +89,7 @@ package struct KeyRotation: Hashable, Sendable {
             } writing: {
                 Int($0.components.seconds)
             },
-            "For how many seconds the text so far is still accepted; a week when missing.",
+            "The number of seconds for which the previous text is accepted; by default a week.",
             absent: defaultOverlap
         )
     )
@@ -97,9 +102,10 @@ package struct KeyRotation: Hashable, Sendable {
 extension Actions {
     /// Makes a key, whose text only this result has.
     package static let keyCreate = Action<KeyCreation, IssuedAccessKey>(
-        .keyCreate,
+        "key:create",
         "Makes a key, whose text the response has this once.",
         requires: .master,
+        scope: .named,
         cost: .write,
         effect: .once,
         errors: [.permissionDenied],
@@ -109,9 +115,10 @@ extension Actions {
 
     /// The keys, those that were revoked within 90 days too, in the order of their creation.
     public static let keyList = Action<Void, [AccessKey]>(
-        .keyList,
+        "key:list",
         "Returns the keys, those that were revoked within 90 days too, without their texts.",
         requires: .master,
+        scope: .named,
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied],
@@ -121,9 +128,10 @@ extension Actions {
 
     /// Gives a key another text, which only this result has.
     package static let keyRotate = Action<KeyRotation, IssuedAccessKey>(
-        .keyRotate,
+        "key:rotate",
         "Gives a key another text, which the response has this once; the one so far is accepted for a while.",
         requires: .master,
+        scope: .named,
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound],
@@ -133,9 +141,10 @@ extension Actions {
 
     /// Ends a key.
     package static let keyRevoke = Action<KeyID, Void>(
-        .keyRevoke,
+        "key:revoke",
         "Ends a key; within a second no process accepts it.",
         requires: .master,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound],

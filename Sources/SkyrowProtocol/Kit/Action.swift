@@ -7,8 +7,8 @@ package import SkyrowModel
 /// extension Actions {
 ///     /// Puts users and roles into a role.
 ///     public static let roleAdd = Action<RoleChange, Int>(
-///         .roleAdd, "Puts users and roles into a role, whose users then count as users of it.",
-///         requires: .userOrMaster, cost: .write, effect: .repeatable, errors: [.permissionDenied, .duplicated],
+///         "role:add", "Puts users and roles into a role, whose users then count as users of it.",
+///         requires: .userOrMaster, scope: .named, cost: .write, effect: .repeatable, errors: [.permissionDenied, .duplicated],
 ///         RoleChange.form, result: .count("added"))
 /// }
 /// ```
@@ -23,6 +23,7 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
     package let result: Codec<Result>
     /// Writes a result in the envelope of Skygear v1, with the members beside it.
     private let writeV1Result: @Sendable (Result, JSONWriter) -> Void
+    private let refusalMessage: (@Sendable (Result) -> String?)?
     /// Whether a call with these parameters takes step-up, besides `description.stepUp`.
     package let takesStepUp: @Sendable (Parameters) -> Bool
 
@@ -30,44 +31,54 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - summary: one sentence.
+    ///   - scope: what the action requires of a key with scopes.
     ///   - stepUp: which calls need step-up, in words.
     ///   - takesStepUp: the calls of `StepUp.when`.
     ///   - effect: what a second call does.
-    ///   - errors: the codes of errors in the result, besides those of `ActionCatalog.commonErrors`.
+    ///   - needsConnection: whether it acts on the connection of its call, a WebSocket or an event stream.
+    ///   - errors: the codes of errors in the result, besides those of ``ActionDescription/commonErrors``.
     ///   - v1: the parameters in the envelope of Skygear v1, if they are read differently there.
+    ///   - unlisted: the names of members that are read besides those of the form, in older forms of a request.
     ///   - v1Result: writes a result in that envelope with the members beside it, if it is another one there.
+    ///   - refusalMessage: what a response says that has no room for the result, if it is not the usual sentence.
     package init(
         _ name: ActionName,
         _ summary: String,
         requires requirement: ActionRequirement,
+        scope: ScopeUse,
         stepUp: StepUp = .none,
         takesStepUp: @escaping @Sendable (Parameters) -> Bool = { _ in false },
         cost: ActionCost,
         effect: ActionEffect,
+        needsConnection: Bool = false,
         narrowing: ResultNarrowing? = nil,
         errors: [ErrorCode],
         _ parameters: Form<Parameters>,
         v1: Form<Parameters>? = nil,
+        unlisted: [String] = [],
         result: Codec<Result>,
-        v1Result: (@Sendable (Result, JSONWriter) -> Void)? = nil
+        v1Result: (@Sendable (Result, JSONWriter) -> Void)? = nil,
+        refusalMessage: (@Sendable (Result) -> String?)? = nil
     ) {
         self.parameters = parameters
         self.v1 = v1 ?? parameters
         self.takesStepUp = takesStepUp
         self.result = result
         writeV1Result = v1Result ?? result.write
+        self.refusalMessage = refusalMessage
         description = ActionDescription(
             name,
             summary,
             requirement: requirement,
+            scope: scope,
             stepUp: stepUp,
-            parameters: parameters.members.map {
-                ActionParameter($0.name, $0.summary, $0.shape, isRequired: $0.isRequired)
-            },
+            parameters: parameters.members,
+            unlisted: unlisted,
             result: result.shape,
             errors: errors,
             cost: cost,
             effect: effect,
+            needsConnection: needsConnection,
             narrowing: narrowing
         )
     }
@@ -83,7 +94,8 @@ extension Action {
     package func writer(of value: Result) -> ResultWriter {
         ResultWriter(
             { [write = result.write] in write(value, $0) },
-            v1: { [writeV1Result] in writeV1Result(value, $0) }
+            v1: { [writeV1Result] in writeV1Result(value, $0) },
+            refusalMessage: refusalMessage?(value)
         )
     }
 }
@@ -106,10 +118,17 @@ package struct ResultWriter: Sendable {
     package let write: @Sendable (JSONWriter) -> Void
     /// Writes the result in the envelope of Skygear v1, with the members beside it.
     package let writeV1: @Sendable (JSONWriter) -> Void
+    /// What a response says that has no room for the result; nil: the usual sentence.
+    package let refusalMessage: String?
 
     /// - Parameter v1: writes the result in the envelope of Skygear v1; nil where it is the same.
-    package init(_ write: @escaping @Sendable (JSONWriter) -> Void, v1: (@Sendable (JSONWriter) -> Void)? = nil) {
+    package init(
+        _ write: @escaping @Sendable (JSONWriter) -> Void,
+        v1: (@Sendable (JSONWriter) -> Void)? = nil,
+        refusalMessage: String? = nil
+    ) {
         self.write = write
         writeV1 = v1 ?? write
+        self.refusalMessage = refusalMessage
     }
 }

@@ -42,7 +42,7 @@ extension Codec<String> {
 
 extension Codec<AccessList?> {
     /// A list of access, or `null` for none.
-    package static let accessList = Codec(ActionCatalog.accessList) { json, name throws(SkyrowError) in
+    package static let accessList = Codec(JSONShape.accessList) { json, name throws(SkyrowError) in
         do throws(SkyrowError) {
             return try AccessList(json)
         } catch {

@@ -31,6 +31,7 @@ public struct Codec<Value>: Sendable {
     var takesNull: Bool { if case .nullable = shape { true } else { false } }
 
     /// A codec of a value that is written as another one.
+    @_semantics("optimize.sil.specialize.generic.never")
     func map<Other>(
         _ shape: JSONShape? = nil,
         reading make: @escaping @Sendable (Value) -> Other,
@@ -101,8 +102,8 @@ extension Codec<Int> {
     }
 
     /// The result `{"added": 2}`.
-    package static func count(_ member: StaticString) -> Codec {
-        .object(Form({ $0 }, Member(member, \.self, .integer(0...Int.max))))
+    package static func count(_ member: StaticString, _ summary: String = "") -> Codec {
+        .object(Form({ $0 }, Member(member, \.self, .integer(0...Int.max), summary)))
     }
 }
 
@@ -133,6 +134,7 @@ extension Codec<Timestamp> {
 
 extension Codec {
     /// An array, which is refused whole for one element that is wrong.
+    @_semantics("optimize.sil.specialize.generic.never")
     package static func list<Element>(
         of element: Codec<Element>,
         atMost maximum: Int? = nil
@@ -161,6 +163,7 @@ extension Codec {
     }
 
     /// An object whose members all have values of one kind, such as `{"ann": ["editor"]}`.
+    @_semantics("optimize.sil.specialize.generic.never")
     package static func table<Key, Element>(
         of element: Codec<Element>,
         text: @escaping @Sendable (Key) -> String,
@@ -189,6 +192,7 @@ extension Codec {
     }
 
     /// An object with the members of a form.
+    @_semantics("optimize.sil.specialize.generic.never")
     package static func object(_ form: Form<Value>, named name: JSONShapeName? = nil) -> Codec {
         Codec(name.map { .named($0) } ?? form.shape) { json, name throws(SkyrowError) in
             guard json.isObject else { throw .wrongType(name, "an object") }

@@ -10,6 +10,9 @@ package import SkyrowModel
 ///     Member("roles", \.roles, .list(of: .roleName, atMost: 100), "The names of roles.", absent: []))
 /// ```
 ///
+/// Forms are not specialised: one copy of each initialiser serves all actions, which have two hundred members. The forms of records, which
+/// are read on every request, are written by hand.
+///
 /// The members are those of the initialiser, in its order. Members that the form does not list are passed over; the parameters
 /// of an action refuse them (``KnownParameters``).
 public struct Form<Root>: Sendable {
@@ -21,17 +24,27 @@ public struct Form<Root>: Sendable {
     fileprivate let writeMembers: @Sendable (Root, JSONWriter) -> Void
 
     /// - Parameter make: makes the value; throws what is wrong with several members together.
+    @_semantics("optimize.sil.specialize.generic.never")
     package init<each Value>(
         _ make: @escaping @Sendable (repeat each Value) throws(SkyrowError) -> Root,
         _ member: repeat Member<Root, each Value>
     ) {
         var members: [MemberDescription] = []
         for member in repeat each member { members += member.descriptions }
-        self.members = members
-        read = { json throws(SkyrowError) in try make(repeat try (each member).read(json)) }
-        let writeMembers: @Sendable (Root, JSONWriter) -> Void = { root, writer in
+        self.init(members: members) { json throws(SkyrowError) in
+            try make(repeat try (each member).read(json))
+        } writeMembers: { root, writer in
             for member in repeat each member { member.write(root, writer) }
         }
+    }
+
+    private init(
+        members: [MemberDescription],
+        read: @escaping @Sendable (JSONView) throws(SkyrowError) -> Root,
+        writeMembers: @escaping @Sendable (Root, JSONWriter) -> Void
+    ) {
+        self.members = members
+        self.read = read
         self.writeMembers = writeMembers
         write = { root, writer in
             writer.beginObject()
@@ -52,6 +65,19 @@ public struct Form<Root>: Sendable {
         _ read: @escaping @Sendable (JSONView, _ form: Form) throws(SkyrowError) -> Root
     ) -> Form {
         Form(self) { json throws(SkyrowError) in try read(json, self) }
+    }
+
+    /// The form of a value that is absent unless one of these members is there, as a part of another form.
+    func optional(by names: StaticString...) -> Form<Root?> {
+        let members = members.map { member in
+            MemberDescription(member.name, member.summary, member.isRequired ? .nullable(member.shape) : member.shape)
+        }
+        return Form<Root?>(members: members) { [read] json throws(SkyrowError) in
+            guard names.contains(where: { name in json[name].map { !$0.isNull } ?? false }) else { return nil }
+            return try read(json)
+        } writeMembers: { [writeMembers] root, writer in
+            if let root { writeMembers(root, writer) }
+        }
     }
 
     /// A form that is read and written by hand. OpenRPC has the members; another form cannot.
@@ -80,7 +106,9 @@ public struct Form<Root>: Sendable {
         return try document.withRoot { json throws(SkyrowError) in try read(json) }
     }
 
-    var shape: JSONShape { .object(members.map { JSONMember($0.name, $0.shape, isRequired: $0.isRequired) }) }
+    var shape: JSONShape {
+        .object(members.map { JSONMember($0.name, $0.shape, isRequired: $0.isRequired, $0.summary) })
+    }
 }
 
 extension SkyrowError {
@@ -96,7 +124,7 @@ extension Form<Void> {
 }
 
 /// What a member of an object is called, and what is said of it.
-package struct MemberDescription: Sendable {
+package struct MemberDescription: Hashable, Sendable {
     package let name: String
     /// One sentence.
     package let summary: String
@@ -118,6 +146,7 @@ public struct Member<Root, Value>: Sendable {
     let read: @Sendable (JSONView) throws(SkyrowError) -> Value
     let write: @Sendable (Root, JSONWriter) -> Void
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private init(
         _ name: StaticString,
         _ summary: String,
@@ -132,6 +161,7 @@ public struct Member<Root, Value>: Sendable {
     }
 
     /// A member that has to be there.
+    @_semantics("optimize.sil.specialize.generic.never")
     package init(
         _ name: StaticString,
         _ path: any Swift.KeyPath<Root, Value> & Sendable,
@@ -150,6 +180,7 @@ public struct Member<Root, Value>: Sendable {
     }
 
     /// A member with a value for its absence.
+    @_semantics("optimize.sil.specialize.generic.never")
     package init(
         _ name: StaticString,
         _ path: any Swift.KeyPath<Root, Value> & Sendable,
@@ -169,6 +200,7 @@ public struct Member<Root, Value>: Sendable {
     }
 
     /// A member that may be absent; where it is `nil`, it is not written.
+    @_semantics("optimize.sil.specialize.generic.never")
     package init<Wrapped>(
         optional name: StaticString,
         _ path: any Swift.KeyPath<Root, Wrapped?> & Sendable,
@@ -179,22 +211,26 @@ public struct Member<Root, Value>: Sendable {
     }
 
     /// A member of a result that is there if it is not `nil`.
+    @_semantics("optimize.sil.specialize.generic.never")
     package init<Wrapped>(
         ifAny name: StaticString,
         _ path: any Swift.KeyPath<Root, Wrapped?> & Sendable,
-        _ codec: Codec<Wrapped>
+        _ codec: Codec<Wrapped>,
+        _ summary: String = ""
     ) where Value == Wrapped? {
-        self.init(optional: name, path, codec, "", codec.shape)
+        self.init(optional: name, path, codec, summary, codec.shape)
     }
 
     /// A member of a result that older services leave out.
+    @_semantics("optimize.sil.specialize.generic.never")
     package init(
         _ name: StaticString,
         _ path: any Swift.KeyPath<Root, Value> & Sendable,
         _ codec: Codec<Value>,
+        _ summary: String = "",
         inOlder value: Value
     ) where Value: Sendable {
-        self.init(name, "", codec.shape, isRequired: true) { json throws(SkyrowError) in
+        self.init(name, summary, codec.shape, isRequired: true) { json throws(SkyrowError) in
             guard let json, !json.isNull else { return value }
             return try codec.read(json, "\(name)")
         } write: { root, writer in
@@ -204,12 +240,14 @@ public struct Member<Root, Value>: Sendable {
     }
 
     /// Several members of the object that make one value, such as `device_id` and `device_name`.
+    @_semantics("optimize.sil.specialize.generic.never")
     package init(_ path: any Swift.KeyPath<Root, Value> & Sendable, members form: Form<Value>) {
         descriptions = form.members
         read = form.read
         write = { root, writer in form.writeMembers(root[keyPath: path], writer) }
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private init<Wrapped>(
         optional name: StaticString,
         _ path: any Swift.KeyPath<Root, Wrapped?> & Sendable,
@@ -228,6 +266,7 @@ public struct Member<Root, Value>: Sendable {
     }
 
     /// A member of a change: absent it leaves what is there as it is, `null` clears it.
+    @_semantics("optimize.sil.specialize.generic.never")
     package init<Wrapped>(
         keep name: StaticString,
         _ path: any Swift.KeyPath<Root, Wrapped??> & Sendable,

@@ -3,18 +3,20 @@ package import SkyrowModel
 extension PageRequest {
     package static let form = Form(PageRequest.init(limit:after:), limit(\.limit), after(\.after))
 
+    @_semantics("optimize.sil.specialize.generic.never")
     static func limit<Root>(_ path: any Swift.KeyPath<Root, Int> & Sendable) -> Member<Root, Int> {
         Member(
             "limit",
             path,
             .integer(1...maximumLimit),
-            "How many entries at most, \(defaultLimit) unless it is said.",
+            "The number of entries; \(defaultLimit) by default.",
             absent: defaultLimit
         )
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     static func after<Root>(_ path: any Swift.KeyPath<Root, String?> & Sendable) -> Member<Root, String?> {
-        Member(optional: "after", path, .string, "The cursor that the part before came with.")
+        Member(optional: "after", path, .string, "The `cursor` of the previous page.")
     }
 }
 
@@ -25,6 +27,7 @@ extension ResultNarrowing {
 
 extension Codec {
     /// A part of a list: `{"roles": [{"name": "editor", …}], "cursor": "editor"}`.
+    @_semantics("optimize.sil.specialize.generic.never")
     package static func page<Element: Sendable>(
         _ member: StaticString,
         of element: Codec<Element>
@@ -33,7 +36,7 @@ extension Codec {
             Form(
                 { MemberPage($0, cursor: $1) },
                 Member(member, \.elements, .list(of: element)),
-                Member(ifAny: "cursor", \.cursor, .string)
+                Member(ifAny: "cursor", \.cursor, .string, "`after` of the next page; absent on the last one.")
             )
         )
     }

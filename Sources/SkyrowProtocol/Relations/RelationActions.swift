@@ -21,18 +21,13 @@ package struct RelationChange: Hashable, Sendable {
     fileprivate static func relation<Root>(
         _ path: any Swift.KeyPath<Root, UserRelation> & Sendable
     ) -> Member<Root, UserRelation> {
-        Member("name", path, .userRelation, "The relation, `friend` or `follow`.")
+        Member("name", path, .userRelation, "The relation.")
     }
 
     fileprivate static func targets<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<
         Root, [UserID]
     > {
-        Member(
-            "targets",
-            path,
-            .list(of: .userID, atMost: maximumTargets),
-            "The ids of at most \(maximumTargets) users."
-        )
+        Member("targets", path, .list(of: .userID, atMost: maximumTargets), "The ids of users.")
     }
 }
 
@@ -70,13 +65,13 @@ package struct RelationPart: Hashable, Sendable {
             "limit",
             path,
             .integer(0...PageRequest.maximumLimit),
-            "How many users at most, \(PageRequest.defaultLimit) unless it is said.",
+            "The number of users; \(PageRequest.defaultLimit) by default.",
             absent: PageRequest.defaultLimit
         )
     }
 
     fileprivate static func offset<Root>(_ path: any Swift.KeyPath<Root, Int?> & Sendable) -> Member<Root, Int?> {
-        Member(optional: "offset", path, .integer(0...RecordQuery.maximumOffset), "How many are passed over.")
+        Member(optional: "offset", path, .integer(0...RecordQuery.maximumOffset), "The number of users to skip.")
     }
 
     fileprivate static func page<Root>(_ path: any Swift.KeyPath<Root, Int?> & Sendable) -> Member<Root, Int?> {
@@ -84,7 +79,7 @@ package struct RelationPart: Hashable, Sendable {
             optional: "page",
             path,
             .integer(1...RecordQuery.maximumOffset + 1),
-            "Which part, from 1; in the place of an offset."
+            "The page, in place of `offset`."
         )
     }
 }
@@ -109,7 +104,7 @@ package struct RelationQuery: Hashable, Sendable {
         "direction",
         \.direction,
         .relationDirection,
-        "Whose doing it is; mutual unless it is said.",
+        "Whom the caller has added, who has added the caller, or, by default, those who are both.",
         absent: .mutual
     )
 }
@@ -117,9 +112,10 @@ package struct RelationQuery: Hashable, Sendable {
 extension Actions {
     /// Adds users as friends of the caller, or has the caller follow them; one outcome for each user.
     package static let relationAdd = Action<RelationChange, [RelationOutcome]>(
-        .relationAdd,
+        "relation:add",
         "Adds users as friends of the caller, or has the caller follow them.",
         requires: .user,
+        scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound, .notSupported, .userDisabled],
@@ -129,9 +125,10 @@ extension Actions {
 
     /// Takes users from the friends of the caller, or from those whom the caller follows; one outcome for each user.
     package static let relationRemove = Action<RelationChange, [RelationOutcome]>(
-        .relationRemove,
+        "relation:remove",
         "Takes users from the friends of the caller, or from those whom the caller follows.",
         requires: .user,
+        scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
         errors: [.notSupported, .userDisabled],
@@ -141,9 +138,10 @@ extension Actions {
 
     /// A part of the users of a relation of the caller.
     package static let relationQuery = Action<RelationQuery, RelationPage>(
-        .relationQuery,
+        "relation:query",
         "Returns users to whom the caller has a relation, as far as the caller may read their profiles.",
         requires: .user,
+        scope: .account(.reading),
         cost: .read,
         effect: .reads,
         narrowing: .limit,
@@ -170,9 +168,10 @@ extension Actions {
 
     /// A part of the users who have added the caller as a friend, and whom the caller has not added.
     package static let relationRequests = Action<RelationPart, RelationPage>(
-        .relationRequests,
+        "relation:requests",
         "Returns the users who have added the caller as a friend, and whom the caller has not added.",
         requires: .user,
+        scope: .account(.reading),
         cost: .read,
         effect: .reads,
         narrowing: .limit,
@@ -189,16 +188,17 @@ extension Actions {
 
     /// Keeps users from adding the caller, or lets them again; one outcome for each user.
     package static let relationBlock = Action<RelationBlock, [RelationOutcome]>(
-        .relationBlock,
+        "relation:block",
         "Keeps users from adding the caller and ends every relation with them, or lets them again.",
         requires: .user,
+        scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
         errors: [.resourceNotFound, .userDisabled],
         Form(
             { RelationBlock($0, isBlocked: $1) },
             RelationChange.targets(\.targets),
-            Member("blocked", \.isBlocked, .boolean, "False to let them again.", absent: true)
+            Member("blocked", \.isBlocked, .boolean, "False to unblock the users.", absent: true)
         ),
         result: .relatedUsers
     )

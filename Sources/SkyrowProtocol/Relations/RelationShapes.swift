@@ -84,10 +84,10 @@ extension Codec<RelationOutcome> {
     }
 
     static let relatedUserShape = JSONShape.object([
-        JSONMember("id", .string(), isRequired: true),
-        JSONMember("type", .oneOfStrings(["user", "error"])),
-        JSONMember("data", .any),
-        JSONMember("mutual", .boolean),
+        JSONMember("id", .string(), isRequired: true, "The id of the user."),
+        JSONMember("type", .oneOfStrings(["user", "error"]), "What `data` is; absent where there is none."),
+        JSONMember("data", .any, "The profile, as far as the caller may read it, or the error."),
+        JSONMember("mutual", .boolean, "Whether each of the two has added the other."),
     ])
 }
 
@@ -102,7 +102,7 @@ extension Codec<RelationPage> {
         Form(
             RelationPage.init(users:count:),
             Member("users", \.users, .relatedUsers),
-            Member("info", \.count, .count("count"))
+            Member("info", \.count, .count("count", "The number of users on all pages, up to 101,000."))
         )
     )
 }

@@ -13,21 +13,22 @@ public struct GroupChange: Sendable {
 
     fileprivate static let form = Form(
         GroupChange.init(groups:user:),
-        Member("groups", \.groups, .list(of: .groupName, atMost: 200), "The names of groups, 1 to 64 bytes each."),
+        Member("groups", \.groups, .list(of: .groupName, atMost: 200), "The names of groups."),
         userID(\.user)
     )
 
     fileprivate static func userID<Root>(_ path: any Swift.KeyPath<Root, UserID?> & Sendable) -> Member<Root, UserID?> {
-        Member(optional: "user_id", path, .userID, "Whose groups; without it, the caller's.")
+        Member(optional: "user_id", path, .userID, "The id of the user; the caller by default.")
     }
 }
 
 extension Actions {
     /// Gives a user groups, and returns all of the user's, sorted.
     public static let groupAdd = Action<GroupChange, [GroupName]>(
-        .groupAdd,
+        "group:add",
         "Gives a user groups, which access lists name, and returns all of the user's.",
         requires: .userOrMaster,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
@@ -37,9 +38,10 @@ extension Actions {
 
     /// Takes groups from a user, and returns those that are left, sorted.
     public static let groupRemove = Action<GroupChange, [GroupName]>(
-        .groupRemove,
+        "group:remove",
         "Takes groups from a user, and returns those that are left.",
         requires: .userOrMaster,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
@@ -49,9 +51,10 @@ extension Actions {
 
     /// The groups of a user, sorted; nil stands for the caller.
     public static let groupList = Action<UserID?, [GroupName]>(
-        .groupList,
+        "group:list",
         "Returns the groups of a user; those of others only to an administrator.",
         requires: .userOrMaster,
+        scope: .account(.reading),
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
@@ -59,5 +62,7 @@ extension Actions {
         result: groups
     )
 
-    private static let groups = Codec<[GroupName]>.object(Form({ $0 }, Member("groups", \.self, .list(of: .groupName))))
+    private static let groups = Codec<[GroupName]>.object(
+        Form({ $0 }, Member("groups", \.self, .list(of: .groupName), "All groups of the user, sorted."))
+    )
 }

@@ -45,14 +45,8 @@ public struct RoleChange: Sendable {
     fileprivate static let form = Form(
         RoleChange.init(role:users:roles:),
         Member("role", \.role, .roleName, "The name of the role."),
-        Member("users", \.users, .list(of: .userID, atMost: WireLimits.batchCount), "User ids.", absent: []),
-        Member(
-            "roles",
-            \.roles,
-            .list(of: .roleName, atMost: maximumRoles),
-            "The names of at most \(maximumRoles) roles.",
-            absent: []
-        )
+        Member("users", \.users, .list(of: .userID, atMost: WireLimits.batchCount), "The ids of users.", absent: []),
+        Member("roles", \.roles, .list(of: .roleName, atMost: maximumRoles), "The names of roles.", absent: [])
     )
 }
 
@@ -71,13 +65,13 @@ public struct RoleAssignment: Sendable {
     fileprivate static func roleNames<Root>(_ path: any Swift.KeyPath<Root, [RoleName]> & Sendable) -> Member<
         Root, [RoleName]
     > {
-        Member("roles", path, .list(of: .roleName, atMost: WireLimits.batchCount), "Role names.")
+        Member("roles", path, .list(of: .roleName, atMost: WireLimits.batchCount), "The names of roles.")
     }
 
     fileprivate static func userIDs<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<
         Root, [UserID]
     > {
-        Member("users", path, .list(of: .userID, atMost: WireLimits.batchCount), "User ids.")
+        Member("users", path, .list(of: .userID, atMost: WireLimits.batchCount), "The ids of users.")
     }
 }
 
@@ -105,9 +99,10 @@ public struct RoleMembersQuery: Sendable {
 extension Actions {
     /// Gives roles to users.
     public static let roleAssign = Action<RoleAssignment, Void>(
-        .roleAssign,
+        "role:assign",
         "Gives roles to users; unknown users are ignored, unknown roles come into being.",
         requires: .administrator,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .userDisabled],
@@ -117,9 +112,10 @@ extension Actions {
 
     /// Takes roles away from users.
     public static let roleRevoke = Action<RoleAssignment, Void>(
-        .roleRevoke,
+        "role:revoke",
         "Takes roles away from users.",
         requires: .administrator,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .userDisabled],
@@ -129,9 +125,10 @@ extension Actions {
 
     /// The roles of users.
     public static let roleGet = Action<[UserID], [UserID: [RoleName]]>(
-        .roleGet,
+        "role:get",
         "Returns the roles of users; those of others only to an administrator.",
         requires: .userOrMaster,
+        scope: .account(.reading),
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied, .userDisabled],
@@ -145,9 +142,10 @@ extension Actions {
 
     /// Replaces the roles that new users get, and returns them.
     public static let roleDefault = Action<[RoleName], [RoleName]>(
-        .roleDefault,
+        "role:default",
         "Replaces the set of roles that new users get.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied],
@@ -157,9 +155,10 @@ extension Actions {
 
     /// Replaces the roles that make administrators, and returns them.
     public static let roleAdmin = Action<[RoleName], [RoleName]>(
-        .roleAdmin,
+        "role:admin",
         "Replaces the set of roles that make an administrator.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied],
@@ -169,32 +168,33 @@ extension Actions {
 
     /// Makes a role or changes it, and returns it.
     public static let roleSave = Action<RoleSave, Role>(
-        .roleSave,
+        "role:save",
         "Makes a role, or changes its access list and what it makes of its users.",
         requires: .userOrMaster,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .duplicated, .userDisabled],
         Form(
             RoleSave.init(name:access:isDefault:isAdministrators:forces:),
-            Member("name", \.name, .roleName, "The name of the role, which it keeps."),
+            Member("name", \.name, .roleName, "The name of the role, which does not change."),
             Member(
                 keep: "access",
                 \.access,
                 .accessList,
-                "Who sees the role with its members, changes them (`update`) and deletes it; null: administrators alone."
+                "Who sees the role, changes its members (`update`) and deletes it; null for administrators only."
             ),
             Member(
                 optional: "by_default",
                 \.isDefault,
                 .boolean,
-                "Whether new users get the role; takes the master key."
+                "Whether new users get the role; only for the master key."
             ),
             Member(
                 optional: "is_admin",
                 \.isAdministrators,
                 .boolean,
-                "Whether the role makes administrators; takes the master key."
+                "Whether its users are administrators; only for the master key."
             ),
             Member(
                 "force",
@@ -209,9 +209,10 @@ extension Actions {
 
     /// Deletes a role.
     public static let roleDelete = Action<RoleName, Void>(
-        .roleDelete,
+        "role:delete",
         "Deletes a role; its users and the roles in it stay.",
         requires: .userOrMaster,
+        scope: .named,
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
@@ -221,33 +222,36 @@ extension Actions {
 
     /// Puts users and roles into a role; returns how many were not in it before.
     public static let roleAdd = Action<RoleChange, Int>(
-        .roleAdd,
+        "role:add",
         "Puts users and roles into a role, whose users then count as users of it.",
         requires: .userOrMaster,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound, .duplicated, .userDisabled],
         RoleChange.form,
-        result: .count("added")
+        result: .count("added", "How many were not in the role before.")
     )
 
     /// Takes users and roles out of a role; returns how many were in it.
     public static let roleRemove = Action<RoleChange, Int>(
-        .roleRemove,
+        "role:remove",
         "Takes users and roles out of a role.",
         requires: .userOrMaster,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
         RoleChange.form,
-        result: .count("removed")
+        result: .count("removed", "How many were in the role.")
     )
 
     /// A part of what a role contains itself, roles before users.
     public static let roleMembers = Action<RoleMembersQuery, MemberPage<RoleMember>>(
-        .roleMembers,
+        "role:members",
         "Returns the roles and users that a role contains itself, in parts.",
         requires: .userOrMaster,
+        scope: .named,
         cost: .read,
         effect: .reads,
         narrowing: .limit,
@@ -258,9 +262,10 @@ extension Actions {
 
     /// A part of the roles that the caller sees.
     package static let roleList = Action<PageRequest, MemberPage<Role>>(
-        .roleList,
+        "role:list",
         "Returns the roles that the caller sees, in the order of their names and in parts.",
         requires: .userOrMaster,
+        scope: .named,
         cost: .read,
         effect: .reads,
         narrowing: .limit,

@@ -6,13 +6,13 @@ extension Codec<Role> {
     static let roleForm = Form(
         Role.init(name:access:owner:isDefault:isAdministrators:createdAt:updatedAt:revision:),
         Member("name", \.name, .roleName),
-        Member("access", \.access, .accessList),
-        Member(ifAny: "owner", \.owner, .userID),
-        Member("by_default", \.isDefault, .boolean),
-        Member("is_admin", \.isAdministrators, .boolean),
+        Member("access", \.access, .accessList, "Who sees and changes the role; null for administrators only."),
+        Member(ifAny: "owner", \.owner, .userID, "The user who created the role."),
+        Member("by_default", \.isDefault, .boolean, "Whether new users get the role."),
+        Member("is_admin", \.isAdministrators, .boolean, "Whether its users are administrators."),
         Member(ifAny: "created_at", \.createdAt, .instant),
         Member(ifAny: "updated_at", \.updatedAt, .instant),
-        Member("revision", \.revision, .bigint)
+        Member("revision", \.revision, .bigint, "Grows with every change of the role.")
     )
 }
 
@@ -21,8 +21,8 @@ extension Codec<RoleMember> {
     package static let roleMember = object(
         Form(
             { role, user in role.map { .role($0) } ?? .user(user ?? UserID("")) },
-            Member(ifAny: "role", \.role, .roleName),
-            Member(ifAny: "user_id", \.user, .userID)
+            Member(ifAny: "role", \.role, .roleName, "The name of a role in the role."),
+            Member(ifAny: "user_id", \.user, .userID, "The id of a user in the role.")
         )
     )
 }

@@ -16,9 +16,10 @@ public struct IndexDeletion: Hashable, Sendable {
 extension Actions {
     /// Has an index built, and returns it; a repeated call returns the same index, and builds one that failed again.
     public static let schemaIndexCreate = Action<IndexDefinition, RecordIndex>(
-        .schemaIndexCreate,
+        "schema:index:create",
         "Has an index built while records are written.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound, .notSupported, .incompatibleSchema],
@@ -28,29 +29,31 @@ extension Actions {
 
     /// Has an index dropped, and returns it.
     public static let schemaIndexDelete = Action<IndexDeletion, RecordIndex>(
-        .schemaIndexDelete,
+        "schema:index:delete",
         "Has an index dropped while records are written.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound, .notSupported, .incompatibleSchema],
         Form(
             IndexDeletion.init(name:forces:),
             Member("name", \.name, .string(1...63), "The name of the index."),
-            Member("force", \.forces, .boolean, "Whether one goes that was made by other means.", absent: false)
+            Member("force", \.forces, .boolean, "Whether to drop an index that was made by other means.", absent: false)
         ),
         result: .recordIndex
     )
 
     /// The indexes of a type, or of all types for nil, without those that every type has.
     public static let schemaIndexList = Action<RecordTypeName?, [RecordIndex]>(
-        .schemaIndexList,
+        "schema:index:list",
         "Returns the indexes of a record type, or of all, but for those that every type has.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied, .resourceNotFound],
-        Form({ $0 }, Member(optional: "record_type", \.self, .recordType, "The record type; all when missing.")),
+        Form({ $0 }, Member(optional: "record_type", \.self, .recordType, "The record type; by default all.")),
         result: .object(Form({ $0 }, Member("indexes", \.self, .list(of: .recordIndex))))
     )
 }
@@ -61,24 +64,24 @@ extension IndexDefinition {
             MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true),
             MemberDescription(
                 "fields",
-                "The fields in their order, each with a direction where it is not asc.",
+                "The fields in their order.",
                 .array(of: IndexField.shape, minimum: 1, maximum: maximumFields),
                 isRequired: true
             ),
-            MemberDescription("kind", "What the index serves; order when missing.", .nullable(IndexKind.shape)),
+            MemberDescription("kind", "What the index serves; `order` by default.", .nullable(IndexKind.shape)),
             MemberDescription(
                 "unique",
-                "Whether no two records of a database may have the same values.",
+                "Whether no two records of a database have the same values.",
                 .nullable(.boolean)
             ),
             MemberDescription(
                 "nulls",
-                "equal where records without a value of a unique index count as having the same one.",
+                "With `unique`, whether records without a value have the same one; `distinct` by default.",
                 .nullable(.oneOfStrings(["distinct", "equal"]))
             ),
             MemberDescription(
                 "fold",
-                "Whether upper and lower case are taken for the same in all fields.",
+                "Whether all fields are without regard to case.",
                 .nullable(.boolean)
             ),
         ],

@@ -27,9 +27,10 @@ public struct FieldDeletion: Sendable {
 extension Actions {
     /// Every record type with its fields.
     public static let schemaFetch = Action<Void, RecordSchema>(
-        .schemaFetch,
+        "schema:fetch",
         "Returns every record type with its fields.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied],
@@ -39,24 +40,26 @@ extension Actions {
 
     /// Creates types and adds fields to existing ones, all of them or none, and returns the whole schema.
     public static let schemaCreate = Action<[RecordType], RecordSchema>(
-        .schemaCreate,
+        "schema:create",
         "Creates record types and adds fields to existing ones.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .incompatibleSchema],
         Form(
             { $0 },
-            Member("record_types", \.self, .recordTypes, "Fields by record type, as schema:fetch returns them.")
+            Member("record_types", \.self, .recordTypes, "Fields by record type, in the form of `schema:fetch`.")
         ),
         result: .schema
     )
 
     /// Renames a field, and returns the whole schema.
     public static let schemaRename = Action<FieldRename, RecordSchema>(
-        .schemaRename,
+        "schema:rename",
         "Renames a field.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound],
@@ -71,9 +74,10 @@ extension Actions {
 
     /// Drops a field with its data, and returns the whole schema.
     public static let schemaDelete = Action<FieldDeletion, RecordSchema>(
-        .schemaDelete,
+        "schema:delete",
         "Drops a field with its data.",
         requires: .masterOrDevelopment,
+        scope: .named,
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound],

@@ -1,3 +1,4 @@
+import SkyrowJSON
 public import SkyrowModel
 
 /// The sessions that `session:revoke` ends.
@@ -14,12 +15,12 @@ public enum SessionsToRevoke: Hashable, Sendable {
             .list(of: .sessionID, atMost: WireLimits.batchCount),
             "The ids of sessions."
         ),
-        Member("all", \.endsAll, .boolean, "Whether all sessions end, in place of ids.", absent: false),
+        Member("all", \.endsAll, .boolean, "Whether all sessions end, in place of `ids`.", absent: false),
         Member(
             "except_current",
             \.exceptsCurrent,
             .boolean,
-            "Whether, of all, the session of the request goes on.",
+            "With `all`, whether the session of the request stays open.",
             absent: false
         )
     )
@@ -50,56 +51,22 @@ package enum StepUpProof: Hashable, Sendable {
     case code(String)
 
     fileprivate static let form = Form(
-        StepUpProof.init(password:code:provider:idToken:nonce:accessToken:),
+        StepUpProof.init(password:code:token:),
         Member(
             optional: "password",
             \.password,
             .secret,
-            "The password of the account; or a code, or the token of a provider."
+            "The password of the account; or a code, or the id token of a provider."
         ),
         Member(optional: "code", \.code, .string(0...255), "A code of the second factor."),
-        Member(
-            optional: "provider",
-            \.token?.provider,
-            .string(1...255),
-            "The name of a provider, as the settings of the service have it."
-        ),
-        Member(
-            optional: "id_token",
-            \.token?.idToken,
-            .string(1...ProviderToken.maximumBytes),
-            "The id token that the provider gave the application."
-        ),
-        Member(
-            optional: "nonce",
-            \.token?.nonce,
-            .string(1...255),
-            "What the application drew for this sign-in and sent to the provider, as it is or as the hexadecimal SHA-256 of it."
-        ),
-        Member(
-            optional: "provider_access_token",
-            \.token?.accessToken,
-            .string(1...ProviderToken.maximumBytes),
-            "The access token that came with the id token; it has to be the one that this names by at_hash."
-        )
+        Member(\.token, members: ProviderToken.form.optional(by: "provider", "id_token"))
     )
 
-    private init(
-        password: String?,
-        code: String?,
-        provider: String?,
-        idToken: String?,
-        nonce: String?,
-        accessToken: String?
-    ) throws(SkyrowError) {
-        switch (password, code, provider != nil || idToken != nil) {
-        case (let password?, nil, false): self = .password(password)
-        case (nil, let code?, false): self = .code(code)
-        case (nil, nil, true):
-            guard let provider else { throw .invalidArgument("\"provider\" is missing.", "provider") }
-            guard let idToken else { throw .invalidArgument("\"id_token\" is missing.", "id_token") }
-            guard let nonce else { throw .invalidArgument("\"nonce\" is missing.", "nonce") }
-            self = .token(ProviderToken(provider: provider, idToken: idToken, nonce: nonce, accessToken: accessToken))
+    private init(password: String?, code: String?, token: ProviderToken?) throws(SkyrowError) {
+        switch (password, code, token) {
+        case (let password?, nil, nil): self = .password(password)
+        case (nil, let code?, nil): self = .code(code)
+        case (nil, nil, let token?): self = .token(token)
         default:
             throw .invalidArgument(
                 "Send a password, a code, or the token of a provider.",
@@ -120,9 +87,10 @@ package enum StepUpProof: Hashable, Sendable {
 extension Actions {
     /// The account of the logged-in user, with the access token of the request.
     package static let me = Action<Void, AuthResult>(
-        .me,
+        "me",
         "Returns the account of the logged-in user and the access token that came along.",
         requires: .user,
+        scope: .account(.reading),
         cost: .read,
         effect: .once,
         errors: [.userDisabled],
@@ -132,9 +100,10 @@ extension Actions {
 
     /// Ends the session of the request.
     public static let authLogOut = Action<Void, Void>(
-        .authLogOut,
+        "auth:logout",
         "Ends the session of the access token that comes with the request.",
         requires: .keyOrToken,
+        scope: .none,
         cost: .write,
         effect: .repeatable,
         errors: [],
@@ -144,9 +113,10 @@ extension Actions {
 
     /// The account of an access token.
     package static let authBecome = Action<String, AuthResult>(
-        .authBecome,
+        "auth:become",
         "Returns the account of an access token, with that token; no session is opened.",
         requires: .key,
+        scope: .account(.reading),
         cost: .read,
         effect: .once,
         errors: [.userDisabled],
@@ -156,9 +126,10 @@ extension Actions {
 
     /// Gives the session of the request another access token.
     package static let authRotate = Action<Void, AuthResult>(
-        .authRotate,
+        "auth:rotate",
         "Gives the session of the request another access token; the one before is accepted for 30 seconds more.",
         requires: .user,
+        scope: .account(.writing),
         cost: .write,
         effect: .once,
         errors: [.userDisabled],
@@ -168,21 +139,23 @@ extension Actions {
 
     /// Proves once more who the user is; returns until when that counts.
     package static let authStepUp = Action<StepUpProof, Timestamp>(
-        .authStepUp,
+        "auth:stepup",
         "Proves once more who the user is, for what takes that; it counts for ten minutes of this session.",
         requires: .user,
+        scope: .account(.writing),
         cost: .password,
         effect: .once,
         errors: [.invalidCredentials, .userDisabled, .notSupported],
         StepUpProof.form,
-        result: .object(Form({ $0 }, Member("elevated_until", \.self, .instant)))
+        result: .object(Form({ $0 }, Member("elevated_until", \.self, .instant, "When the proof expires.")))
     )
 
     /// The sessions of the user, those used last first.
     public static let sessionList = Action<Void, [AccountSession]>(
-        .sessionList,
+        "session:list",
         "Returns the sessions of the user, those used last first.",
         requires: .user,
+        scope: .account(.reading),
         cost: .read,
         effect: .reads,
         errors: [.userDisabled],
@@ -192,27 +165,48 @@ extension Actions {
 
     /// Ends sessions of the user; returns how many.
     public static let sessionRevoke = Action<SessionsToRevoke, Int>(
-        .sessionRevoke,
+        "session:revoke",
         "Ends sessions of the user: some by their ids, or all.",
         requires: .user,
+        scope: .account(.writing),
         stepUp: .when("with \"all\""),
         takesStepUp: { $0.endsAll },
         cost: .write,
         effect: .once,
         errors: [.userDisabled],
         SessionsToRevoke.form,
-        result: .count("revoked")
+        result: .count("revoked", "The number of sessions that ended.")
     )
 
     /// A token that opens one event stream.
     public static let liveTicket = Action<Void, LiveTicket>(
-        .liveTicket,
+        "live:ticket",
         "Returns a token that opens one event stream at GET /live, within a minute, where headers cannot be set.",
         requires: .keyOrToken,
+        scope: .records(.reading),
         cost: .write,
         effect: .once,
         errors: [.notSupported],
         .none,
         result: .liveTicket
+    )
+
+    /// Says who calls from here on; the call has the credentials when it runs.
+    package static let connectionAuthenticate = Action<Credentials, Void>(
+        "connection:authenticate",
+        "Says on a WebSocket who calls from here on; it may be called again, for another session or a new token.",
+        requires: .keyOrToken,
+        scope: .none,
+        cost: .read,
+        effect: .reads,
+        needsConnection: true,
+        errors: [.notSupported, .userDisabled],
+        Form(
+            { Credentials(key: $0, accessToken: $1) },
+            Member(optional: "api_key", \.key, .secret, "An API key."),
+            Member(optional: "access_token", \.accessToken, .secret, "An access token.")
+        )
+        .reading { json, _ throws(SkyrowError) in try Credentials(parameters: json) },
+        result: .status
     )
 }

@@ -19,14 +19,19 @@ extension Codec<AccountSession> {
             },
             Member("id", \.id, .string(1...36)),
             Member(\.device, members: SessionDevice.form),
-            Member(ifAny: "address", \.address, .string),
-            Member(ifAny: "user_agent", \.userAgent, .string(0...SessionDevice.maximumBytes)),
+            Member(ifAny: "address", \.address, .string, "The address of the request that opened the session."),
+            Member(
+                ifAny: "user_agent",
+                \.userAgent,
+                .string(0...SessionDevice.maximumBytes),
+                "`User-Agent` of that request."
+            ),
             Member("created_at", \.createdAt, .instant),
-            Member("last_used_at", \.lastUsedAt, .instant),
-            Member(ifAny: "expires_at", \.expiresAt, .instant),
-            Member(ifAny: "created_with", \.createdWith, .string),
-            Member("level", \.level, .integer(1...2), inOlder: 1),
-            Member("current", \.isCurrent, .boolean, inOlder: false)
+            Member("last_used_at", \.lastUsedAt, .instant, "Exact to a minute."),
+            Member(ifAny: "expires_at", \.expiresAt, .instant, "Absent if sessions do not end by their age."),
+            Member(ifAny: "created_with", \.createdWith, .string, "How the session was opened."),
+            Member("level", \.level, .integer(1...2), "2 for a session with a second factor, else 1.", inOlder: 1),
+            Member("current", \.isCurrent, .boolean, "Whether it is the session of the request.", inOlder: false)
         )
     )
 }
@@ -34,8 +39,8 @@ extension Codec<AccountSession> {
 extension SessionDevice {
     fileprivate static let form = Form(
         SessionDevice.init(id:name:),
-        Member(ifAny: "device_id", \.id, .string(1...maximumBytes)),
-        Member(ifAny: "device_name", \.name, .string(1...maximumBytes))
+        Member(ifAny: "device_id", \.id, .string(1...maximumBytes), "By what the application recognises the device."),
+        Member(ifAny: "device_name", \.name, .string(1...maximumBytes), "By what the user recognises the device.")
     )
 }
 
@@ -43,8 +48,8 @@ extension Codec<LiveTicket> {
     package static let liveTicket = object(
         Form(
             LiveTicket.init(token:expiresAt:),
-            Member("token", \.token, .string),
-            Member("expires_at", \.expiresAt, .instant)
+            Member("token", \.token, .string, "`live-query-token` of the stream."),
+            Member("expires_at", \.expiresAt, .instant, "When it stops opening a stream.")
         )
     )
 }

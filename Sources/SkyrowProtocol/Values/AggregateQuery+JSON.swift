@@ -1,19 +1,6 @@
 package import SkyrowJSON
 package import SkyrowModel
 
-extension AggregateRequest {
-    /// Reads `record:aggregate`.
-    package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
-        let parameters = Parameters(json)
-        self.init(
-            database: try parameters.database(),
-            query: try AggregateQuery(parameters, rules),
-            explanation: try ExplainMode(parameters),
-            timeLimit: try parameters.timeLimit()
-        )
-    }
-}
-
 extension AggregateQuery {
     init(_ parameters: Parameters, _ rules: ReadingRules) throws(SkyrowError) {
         self.init(
@@ -126,14 +113,6 @@ extension RecordPredicate {
 }
 
 extension JSONWriter {
-    /// The parameters of `record:aggregate`.
-    package func aggregateParameters(_ query: AggregateQuery, database: DatabaseName) {
-        beginObject()
-        databaseID(database)
-        aggregateMembers(query)
-        endObject()
-    }
-
     func aggregateMembers(_ query: AggregateQuery) {
         key("record_type")
         string(query.type.rawValue)

@@ -16,10 +16,13 @@ extension RecordPredicate {
         switch form {
         case .near:
             let center = try location()
-            let radius = count < 3 ? nil : try operands.next { json throws(SkyrowError) in
-                guard let radius = json.double else { throw misuse }
-                return radius
-            }
+            let radius =
+                count < 3
+                ? nil
+                : try operands.next { json throws(SkyrowError) in
+                    guard let radius = json.double else { throw misuse }
+                    return radius
+                }
             self = .place(path, .near(center, radius: radius))
         case .box:
             self = .place(path, .inBox(southWest: try location(), northEast: try location()))

@@ -74,7 +74,10 @@ extension RecordPredicate {
             let query = try operands.next { json throws(SkyrowError) in try Subquery(json, budget: &budget) }
             self = .found(subject, by: query, isNegated: name == "not_in_query")
         case .owner:
-            self = .related(to: try operands.owner(), try operands.next { json throws(SkyrowError) in try FieldPath(key: json) })
+            self = .related(
+                to: try operands.owner(),
+                try operands.next { json throws(SkyrowError) in try FieldPath(key: json) }
+            )
         case .elements:
             guard case .keyPath(let path) = try operands.operand() else { throw operands.misuse.at(1) }
             self = .elements(path, name == "any" ? .any : .all, try part())

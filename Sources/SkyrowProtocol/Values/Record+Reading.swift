@@ -1,24 +1,6 @@
 package import SkyrowJSON
 package import SkyrowModel
 
-/// One entry of the result of a batch.
-package enum RecordEntry: Sendable {
-    case record(Record)
-    /// The id is there when the server knew it.
-    case failure(SkyrowError, id: String?)
-}
-
-extension RecordEntry {
-    /// Reads an entry of the result of `record:save`, `record:fetch`, `record:query` or `record:delete`.
-    package init(_ json: JSONView) throws(SkyrowError) {
-        if json["_type"]?.equals("error") ?? false {
-            self = .failure(SkyrowError(json), id: json["_id"]?.string)
-        } else {
-            self = .record(try Record(json))
-        }
-    }
-}
-
 extension Record {
     /// Reads a record in the v1 form as a server sends it.
     ///

@@ -61,7 +61,9 @@ package struct GroupType: QueryRecordType {
     package var fieldPositions: [Int] { Array(fields.indices) }
 
     package func isHidden(_ name: FieldName) -> Bool { false }
-    package func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> AccessCondition { .always }
+    package func standing(_ asking: FieldAsking, of name: FieldName, for caller: FieldAccess) -> AccessCondition {
+        .always
+    }
     package func collation(of column: ReservedColumn) -> TextCollation { .bytes }
 }
 

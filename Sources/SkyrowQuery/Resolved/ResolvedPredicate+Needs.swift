@@ -10,7 +10,8 @@ extension ResolvedPredicate {
         case .any(let elements), .all(let elements): elements.predicate.needsDatabase
         case .place(let column, .polygon): column.kind == .geometry
         case .match(_, let words): words.language.needsDatabase
-        case .place, .covers, .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .text, .regex, .isOneOf,
+        case .place, .covers, .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .text, .regex,
+            .isOneOf,
             .hasID, .holdsText, .json, .array, .isMember, .isRelated, .hasEach:
             false
         }

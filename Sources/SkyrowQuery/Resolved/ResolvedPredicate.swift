@@ -65,7 +65,8 @@ package indirect enum ResolvedPredicate: Hashable, Sendable {
         case .not(let part): part.needsOtherRecords
         case .isFound, .isNotFound, .isMember, .isRelated, .hasEach: true
         case .any(let elements), .all(let elements): elements.records != nil || elements.predicate.needsOtherRecords
-        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .text, .regex, .match, .isOneOf, .hasID,
+        case .unknown, .isMissing, .isPresent, .constant, .comparison, .columns, .text, .regex, .match, .isOneOf,
+            .hasID,
             .holdsText, .json, .array, .place, .covers:
             false
         }

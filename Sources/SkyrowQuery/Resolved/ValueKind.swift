@@ -183,9 +183,11 @@ extension ResolvedList {
         switch kind {
         case .decimal: self = .decimals(literals.compactMap { if case .decimal(let value) = $0 { value } else { nil } })
         case .boolean: self = .booleans(literals.compactMap { if case .boolean(let value) = $0 { value } else { nil } })
-        case .datetime: self = .datetimes(literals.compactMap { if case .datetime(let value) = $0 { value } else { nil } })
+        case .datetime:
+            self = .datetimes(literals.compactMap { if case .datetime(let value) = $0 { value } else { nil } })
         case .bytes: self = .bytes(literals.compactMap { if case .bytes(let value) = $0 { value } else { nil } })
-        case .location: self = .locations(literals.compactMap { if case .location(let value) = $0 { value } else { nil } })
+        case .location:
+            self = .locations(literals.compactMap { if case .location(let value) = $0 { value } else { nil } })
         default: return nil
         }
     }

@@ -4,6 +4,7 @@ import SkyrowActions
 import SkyrowHTTP
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 
 /// Writes log events as lines of JSON.
 ///

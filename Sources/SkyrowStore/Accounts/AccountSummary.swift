@@ -53,8 +53,20 @@ extension UserTable {
         let values = try store.loginColumns.joined(separator: ", ")
         let given = store.roles.given(to: "account.id")
         let columns = Columns(
-            // In the order of its members.
-            AccountSummary.init,
+            AccountSummary.init(
+                id:
+                loginKeys:
+                roles:
+                isAdministrator:
+                hasPassword:
+                providers:
+                isDisabled:
+                suspension:
+                createdAt:
+                lastLoginAt:
+                lastSeenAt:
+                sessionCount:
+            ),
             "account.id",
             Columns(
                 { (values: [String?]) in

@@ -68,9 +68,7 @@ extension RecordStore {
     var loginColumns: [SQL] {
         get throws(SkyrowError) {
             try loginKeys.map { key throws(SkyrowError) -> SQL in
-                do throws(PostgresError) {
-                    return "profile.\(try SQLIdentifier(key.rawValue))"
-                } catch {
+                do throws(PostgresError) { return "profile.\(try SQLIdentifier(key.rawValue))" } catch {
                     throw report(error)
                 }
             }

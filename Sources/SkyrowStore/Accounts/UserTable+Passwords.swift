@@ -38,8 +38,11 @@ extension UserTable {
                 }
                 let surroundings = Columns(
                     { (own: [String], excluded: [String], hashes: [String]) in
-                        let known = historySize > 0 ? hashes : []
-                        return PasswordSurroundings(own: own + excluded, excluded: excluded, hashes: known)
+                        PasswordSurroundings(
+                            own: own + excluded,
+                            excluded: excluded,
+                            hashes: historySize > 0 ? hashes : []
+                        )
                     },
                     "\(texts(own))",
                     "\(texts(excluded))",

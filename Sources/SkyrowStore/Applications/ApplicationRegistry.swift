@@ -107,11 +107,19 @@ package struct ApplicationRegistry: Sendable {
 
     private func keys() async throws -> [ApplicationName: [ApplicationKey]] {
         let columns = Columns(
-            { (name: String, kind: String, hash: [UInt8], hint: String, created: Timestamp, expires: Timestamp?) in
+            {
+                (
+                    application: String,
+                    kind: String,
+                    hash: [UInt8],
+                    hint: String,
+                    createdAt: Timestamp,
+                    expiresAt: Timestamp?
+                ) in
                 try ApplicationKey.Kind(rawValue: kind).map { kind in
                     (
-                        try ApplicationName(name),
-                        ApplicationKey(kind: kind, hash: hash, hint: hint, createdAt: created, expiresAt: expires)
+                        try ApplicationName(application),
+                        ApplicationKey(kind: kind, hash: hash, hint: hint, createdAt: createdAt, expiresAt: expiresAt)
                     )
                 }
             },

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowProtocol
 internal import SkyrowQuery
 
 /// The statements of one request to the change feed, with access, predicate and fields resolved.

@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowProtocol
 internal import Synchronization
 
 /// Reads the pages of one request to the change feed.

@@ -1,6 +1,7 @@
 internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
+package import SkyrowProtocol
 
 extension RecordStore {
     /// Returns a page of the change feed: the changes that bring a client's copy of a query up to date.
@@ -141,7 +142,7 @@ extension ChangeToken {
 /// How a request continues.
 enum FeedStart: Sendable {
     /// Its token cannot be continued.
-    case reset(ChangeReset)
+    case reset(LiveReset)
     /// The token of the end of the pass with the current position in it, and the snapshot; `isNew` if the pass starts here.
     case pass(ChangeToken, PresentMoment, isNew: Bool)
 
@@ -176,6 +177,10 @@ enum FeedStart: Sendable {
                 self = .reset(.schema)
                 return
             }
+            // The digest of a query depends on the rights, too: with other rights it says nothing.
+            guard known.query == present.query || known.audience != present.audience else {
+                throw .changeTokenInvalid(parameter)
+            }
         }
         if !isSameHistory {
             self = .reset(.branch)
@@ -185,12 +190,9 @@ enum FeedStart: Sendable {
             self = .reset(.expired)
             return
         }
-        if !known.isOfAbsentTable {
-            if known.audience != present.audience {
-                self = .reset(.access)
-                return
-            }
-            guard known.query == present.query else { throw .changeTokenInvalid(parameter) }
+        if !known.isOfAbsentTable, known.audience != present.audience {
+            self = .reset(.access)
+            return
         }
         var pass = present
         if known.isOfAbsentTable, table != nil {

@@ -306,9 +306,7 @@ package struct CodeTable: StoreTable, Sendable {
 
     /// Returns the address of an account, from its profile.
     package func address(of user: UserID) async throws(SkyrowError) -> String? {
-        try await store.read(Columns<String?>("email")) {
-            "SELECT \($0) FROM \(schema).\"user\" WHERE _id = \(user)"
-        }.first ?? nil
+        try await store.value(reading: "SELECT email FROM \(schema).\"user\" WHERE _id = \(user)") ?? nil
     }
 
     /// Removes codes that expired a day ago, until when they count the guesses for their address. Returns how many.

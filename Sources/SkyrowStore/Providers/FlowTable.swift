@@ -95,11 +95,9 @@ package struct FlowTable: StoreTable, Sendable {
     /// Stores a flow under the hash of its state.
     ///
     /// - Parameter client: identifies the client whose flows are limited.
-    package func begin(
-        _ flow: WaitingFlow,
-        stateHash: [UInt8],
-        client: [UInt8]
-    ) async throws(SkyrowError) -> FlowAdmission {
+    package func begin(_ flow: WaitingFlow, stateHash: [UInt8], client: [UInt8]) async throws(SkyrowError)
+        -> FlowAdmission
+    {
         let count: (SQL, Int64) -> SQL = { condition, limit in
             """
             (SELECT count(*) FROM (

@@ -169,12 +169,15 @@ package struct IdentityTable: StoreTable, Sendable {
             }
             guard known.count < AccountIdentity.maximumCount else { return .tooMany }
             // Another account may be linked with the identity at the same time.
-            let row = identity.row(of: "\(user)")
             let linked = try await transaction.execute(
                 store.recording(
                     event,
                     of: """
-                        INSERT INTO \(schema.internal)._identity (\(row.names)) VALUES (\(row.values))
+                        INSERT INTO \(schema.internal)._identity (provider, subject, user_id, profile, token_sealed, token_at)
+                        VALUES (
+                            \(identity.provider), \(identity.subject), \(user), \(identity.profile),
+                            \(identity.sealedTokens as [UInt8]?), \(tokenTime(of: identity))
+                        )
                         ON CONFLICT DO NOTHING RETURNING provider, user_id
                         """,
                     user: "changed.user_id",
@@ -262,11 +265,16 @@ package struct IdentityTable: StoreTable, Sendable {
 
     /// Returns the part of a statement that inserts an identity of its `account`.
     func insertion(of identity: ProvenIdentity) -> SQL {
-        let row = identity.row(of: "account.id")
-        return """
-            INSERT INTO \(schema.internal)._identity (\(row.names), last_used_at)
-            SELECT \(row.values), now() FROM account
-            """
+        """
+        INSERT INTO \(schema.internal)._identity (provider, subject, user_id, profile, last_used_at, token_sealed, token_at)
+        SELECT \(identity.provider), \(identity.subject), account.id, \(identity.profile), now(),
+            \(identity.sealedTokens as [UInt8]?)::bytea, \(tokenTime(of: identity))::timestamptz
+        FROM account
+        """
+    }
+
+    private func tokenTime(of identity: ProvenIdentity) -> SQL {
+        identity.sealedTokens == nil ? "NULL" : "now()"
     }
 
     /// The assignments that store the tokens that came with an identity, if any, in place of the previous ones.
@@ -302,17 +310,6 @@ package struct IdentityTable: StoreTable, Sendable {
         WHERE identity.provider = \(identity.provider) AND identity.subject = \(identity.subject) AND \(condition)
         RETURNING identity.user_id
         """
-    }
-}
-
-extension ProvenIdentity {
-    /// The row of the identity of a user.
-    fileprivate func row(of user: SQL) -> NewRow {
-        [
-            "provider": "\(provider)", "subject": "\(subject)", "user_id": user, "profile": "\(profile)",
-            "token_sealed": "\(sealedTokens as [UInt8]?)::bytea",
-            "token_at": sealedTokens == nil ? "NULL::timestamptz" : "now()",
-        ]
     }
 }
 

@@ -1,6 +1,7 @@
 internal import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowProtocol
 internal import SkyrowQuery
 
 /// One request that changes all matching records: it finds them, locks those that still match, and changes these.

@@ -1,4 +1,5 @@
 internal import SkyrowModel
+internal import SkyrowProtocol
 
 // Checks a key's scopes for what a change affects apart from the records themselves, before anything is written.
 

@@ -1,5 +1,6 @@
 package import SkyrowModel
 package import SkyrowPostgres
+package import SkyrowProtocol
 
 extension RecordStore {
     /// Changes or deletes all matching records, or none, in one transaction.

@@ -1,6 +1,7 @@
 internal import SkyrowJSON
 package import SkyrowModel
 package import SkyrowPostgres
+package import SkyrowProtocol
 internal import SkyrowQuery
 
 extension RecordStore {
@@ -111,7 +112,7 @@ extension RecordStore {
 
     /// Saves the items; retries those that met a change of the schema.
     private func perform(_ work: SaveWork, on runner: StatementRunner) async throws -> [RecordOutcome] {
-        if work.isAtomic { try work.requireReadable() }
+        if work.isAtomic { try work.items.requireReadable() }
         let outcomes = try await outcomes(of: work, on: runner)
         return work.isAtomic ? try Self.requireAll(outcomes) : outcomes
     }
@@ -221,21 +222,6 @@ private struct SaveWork {
         for case .draft(let draft) in items {
             try access.requireWriting(draft.id.type)
             try access.requireReferring(draft.fields, draft.operators, of: draft.id.type, in: catalog)
-        }
-    }
-
-    /// Throws `108 InvalidArgument` with the errors of the items that could not be read, if any.
-    func requireReadable() throws(SkyrowError) {
-        let errors: [ErrorInfo] = items.compactMap {
-            if case .failure(let error, _) = $0 { .error(error) } else { nil }
-        }
-        guard errors.isEmpty else {
-            var error = SkyrowError.invalidArgument(
-                "Nothing was saved, because some of the records could not be read.",
-                "records"
-            )
-            error.info["errors"] = .list(errors)
-            throw error
         }
     }
 }

@@ -57,6 +57,29 @@ where Row: PostgresDecodable {
     init(stringInterpolation: SQL.StringInterpolation) { self.init(SQL(stringInterpolation: stringInterpolation)) }
 }
 
+/// Columns of a row to insert, each beside its value.
+///
+/// ```swift
+/// let row: NewRow = ["hash": "\(hash)", "expires_at": "now() + interval '1 minute'"]
+/// try await store.write("INSERT INTO \(schema.internal)._flow (\(row.names)) VALUES (\(row.values))")
+/// ```
+struct NewRow: ExpressibleByDictionaryLiteral {
+    private var columns: [(name: SQL, value: SQL)]
+
+    init(dictionaryLiteral columns: (SQL, SQL)...) { self.columns = columns }
+
+    var names: SQL { columns.map(\.name).joined(separator: ", ") }
+    var values: SQL { columns.map(\.value).joined(separator: ", ") }
+    /// The assignments that put the row in the place of one with the same key.
+    var replacements: SQL { columns.map { "\($0.name) = EXCLUDED.\($0.name)" as SQL }.joined(separator: ", ") }
+
+    static func + (left: NewRow, right: NewRow) -> NewRow {
+        var row = left
+        row.columns += right.columns
+        return row
+    }
+}
+
 /// Reads the columns of a row one after another.
 struct RowReader {
     private let result: PostgresResult
@@ -101,35 +124,35 @@ extension RecordStore {
     /// Runs a statement that reads, and returns its rows.
     func read<Row>(_ columns: Columns<Row>, _ statement: (SQL) throws -> SQL) async throws(SkyrowError) -> [Row] {
         var rows: [Row] = []
-        try await run({ try statement(columns.list) }, writes: false, { rows = try $0.rows(columns) })
+        try await run(writes: false, { try statement(columns.list) }) { rows = try $0.rows(columns) }
         return rows
     }
 
     /// Runs a statement that writes, and returns its rows.
     func write<Row>(_ columns: Columns<Row>, _ statement: (SQL) throws -> SQL) async throws(SkyrowError) -> [Row] {
         var rows: [Row] = []
-        try await run({ try statement(columns.list) }, writes: true, { rows = try $0.rows(columns) })
+        try await run(writes: true, { try statement(columns.list) }) { rows = try $0.rows(columns) }
         return rows
     }
 
     /// Runs a statement that reads; returns the only column of its first row, or nil without rows.
     func value<Value: PostgresDecodable>(reading statement: SQL) async throws(SkyrowError) -> Value? {
         var value: Value?
-        try await run({ statement }, writes: false, { value = try $0.first() })
+        try await run(writes: false, { statement }) { value = try $0.first() }
         return value
     }
 
     /// Runs a statement that writes; returns the only column of its first row, or nil without rows.
     func value<Value: PostgresDecodable>(writing statement: SQL) async throws(SkyrowError) -> Value? {
         var value: Value?
-        try await run({ statement }, writes: true, { value = try $0.first() })
+        try await run(writes: true, { statement }) { value = try $0.first() }
         return value
     }
 
     /// Not generic, so that the work of all of these is compiled once.
     private func run(
-        _ statement: () throws -> SQL,
         writes: Bool,
+        _ statement: () throws -> SQL,
         _ decode: (PostgresResult) throws -> Void
     ) async throws(SkyrowError) {
         try await reporting {

@@ -81,8 +81,21 @@ package struct SessionTable: StoreTable, Sendable {
     /// added to further ones: any choice among them would be a guess.
     package func session(tokenHash: [UInt8]) async throws(SkyrowError) -> StoredSession? {
         let columns = Columns(
-            // In the order of its members.
-            StoredSession.init,
+            StoredSession.init(
+                userID:
+                roles:
+                groups:
+                isAdministrator:
+                isRegistered:
+                isVerified:
+                expiresAt:
+                lastUsedAt:
+                suspension:
+                isRevoked:
+                tokenGivenAt:
+                token:
+                isElevated:
+            ),
             "account.id",
             "coalesce(given.roles, '{}')",
             "\(store.groups.held(by: "account.id"))",

@@ -1,5 +1,6 @@
 package import SkyrowModel
 internal import SkyrowPostgres
+package import SkyrowProtocol
 
 /// How the records of a request are written: which of them share a statement, and in what order.
 ///

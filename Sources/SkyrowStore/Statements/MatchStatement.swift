@@ -1,5 +1,6 @@
 internal import SkyrowModel
 internal import SkyrowPostgres
+internal import SkyrowProtocol
 internal import SkyrowQuery
 
 extension BulkRequest.Change {

@@ -15,8 +15,11 @@ package struct DatetimeColumn: ColumnType {
     }
 
     package func value(of value: RecordValue) -> PostgresTimestamp? {
-        guard case .datetime(let instant) = value else { return nil }
-        return PostgresTimestamp(microsecondsSince2000: instant.microseconds)
+        if case .datetime(let instant) = value {
+            PostgresTimestamp(microsecondsSince2000: instant.microseconds)
+        } else {
+            nil
+        }
     }
 
     package func takesAsSent(_ value: RecordValue) -> Bool {

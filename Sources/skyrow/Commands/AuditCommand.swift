@@ -65,7 +65,8 @@ struct AuditCommand: AsyncParsableCommand {
         try await reportingErrors {
             let since = try since.map { text throws(ToolError) in try instant(text, "--since") }
             let until = try until.map { text throws(ToolError) in try instant(text, "--until") }
-            try await withAccounts(options, readsOnly: true) { store throws(ToolError) in
+            try await withApplication(options, readsOnly: true) { application throws(ToolError) in
+                let store = application.store
                 var filter = AuditFilter(
                     key: key.flatMap { KeyID($0) },
                     events: events,

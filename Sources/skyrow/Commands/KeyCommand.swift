@@ -1,11 +1,9 @@
 import ArgumentParser
 import SkyrowActions
 import SkyrowJSON
-import SkyrowMaintenance
 import SkyrowModel
 import SkyrowProtocol
 import SkyrowServer
-import SkyrowStore
 import SkyrowSystem
 
 /// `skyrow key`
@@ -103,10 +101,8 @@ struct KeyCreateCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let creation = try creation()
-            try await withKeys(options) { store, application throws(ToolError) in
-                let issued = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.issueKey(creation, of: application, by: .operator)
-                }
+            try await withApplication(options) { application throws(ToolError) in
+                let issued = try await application.run(Actions.keyCreate, creation)
                 print(output.isJSON ? json(Actions.keyCreate, issued) : issued.text)
             }
         }
@@ -125,14 +121,14 @@ struct KeyListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withKeys(options, readsOnly: true) { store, _ throws(ToolError) in
-                let keys = try await failingAsTool { () async throws(SkyrowError) in try await store.keys.list() }
-                if output.isJSON { return print(json(Actions.keyList, keys.map { AccessKey($0) })) }
+            try await withApplication(options, readsOnly: true) { application throws(ToolError) in
+                let keys = try await application.run(Actions.keyList, ())
+                if output.isJSON { return print(json(Actions.keyList, keys)) }
                 let now = ServiceClock.system.now()
                 let rows = keys.map { key in
                     [
-                        key.id.rawValue, key.name, key.kind.rawValue,
-                        key.scopes.isEmpty ? "all" : key.scopes.map(\.text).joined(separator: " "), key.state(at: now),
+                        key.id, key.name, key.kind.rawValue,
+                        key.scopes.isEmpty ? "all" : key.scopes.joined(separator: " "), key.state(at: now),
                         key.lastUsedAt?.rfc3339 ?? "never",
                     ]
                 }
@@ -169,10 +165,8 @@ struct KeyRotateCommand: AsyncParsableCommand {
                 throw ToolError.usage("--overlap must be a duration from 0s to 365d, such as 7d.")
             }
             let rotation = KeyRotation(id: try keyID(id), overlap: overlap)
-            try await withKeys(options) { store, application throws(ToolError) in
-                let issued = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.rotateKey(rotation, of: application, by: .operator)
-                }
+            try await withApplication(options) { application throws(ToolError) in
+                let issued = try await application.run(Actions.keyRotate, rotation)
                 print(output.isJSON ? json(Actions.keyRotate, issued) : issued.text)
             }
         }
@@ -195,16 +189,14 @@ struct KeyRevokeCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let id = try keyID(id)
-            try await withKeys(options) { store, _ throws(ToolError) in
-                try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.keys.revoke(id, recording: AuditEvent(.keyRevoke, by: .operator, key: id))
-                }
+            try await withApplication(options) { application throws(ToolError) in
+                try await application.run(Actions.keyRevoke, id)
             }
         }
     }
 }
 
-extension StoredKey {
+extension AccessKey {
     /// `holds`, or the reason why the key is invalid.
     fileprivate func state(at now: Timestamp) -> String {
         if let revokedAt { return "revoked \(revokedAt.rfc3339)" }
@@ -218,18 +210,4 @@ private func keyID(_ text: String) throws(ToolError) -> KeyID {
         throw ToolError.usage("'\(text)' is not the id of a key: 'skyrow key list' shows them.")
     }
     return id
-}
-
-/// Opens the database of the options' application.
-private func withKeys(
-    _ options: DatabaseOptions,
-    readsOnly: Bool = false,
-    _ body: (RecordStore, ApplicationName) async throws(ToolError) -> Void
-) async throws(ToolError) {
-    let settings = try await options.loader.loadForApplication()
-    try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
-        try await requireMigrated(client, schema, logger: logger)
-        let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
-        try await body(store, settings.application.name)
-    }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
+import SkyrowActions
 import SkyrowJSON
-import SkyrowMaintenance
 import SkyrowModel
 import SkyrowProtocol
 import SkyrowStore
@@ -49,21 +49,14 @@ struct RoleCreateCommand: AsyncParsableCommand {
                 isAdministrators: isAdministrators,
                 forces: force
             )
-            try await withAccounts(options) { store throws(ToolError) in
-                let role = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.withTransaction { transaction throws(SkyrowError) in
-                        let known = try await store.roles.standings(of: [request.name], changing: true, in: transaction)
-                        guard known[request.name] == nil else {
-                            throw SkyrowError(.duplicated, "The role '\(request.name)' already exists.")
-                        }
-                        return try await store.roles.save(
-                            request,
-                            owner: nil,
-                            in: transaction,
-                            recording: AuditEvent(.roleSave, by: .operator)
-                        )
-                    }
+            try await withApplication(options) { application throws(ToolError) in
+                let known = try await failingAsTool { () async throws(SkyrowError) in
+                    try await application.store.roles.names()
                 }
+                guard !known.contains(request.name) else {
+                    throw .failure("The role '\(request.name)' already exists.")
+                }
+                let role = try await application.run(Actions.roleSave, request)
                 print(output.isJSON ? json(Actions.roleList, MemberPage([role])) : "Created the role \(role.name).")
             }
         }
@@ -79,9 +72,9 @@ struct RoleListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withAccounts(options, readsOnly: true) { store throws(ToolError) in
-                let roles = try await allPages { page throws(SkyrowError) in
-                    try await store.roles.list(readableBy: nil, page)
+            try await withApplication(options, readsOnly: true) { application throws(ToolError) in
+                let roles = try await allPages { page throws(ToolError) in
+                    try await application.run(Actions.roleList, page)
                 }
                 guard output.isJSON else {
                     let rows = roles.map { role in
@@ -114,20 +107,13 @@ struct RoleMembersCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             // Not read-only: the transaction locks the role against deletion while its members are read.
-            try await withAccounts(options) { store throws(ToolError) in
+            try await withApplication(options) { application throws(ToolError) in
                 let role = RoleName(role)
-                let members = try await allPages { page throws(SkyrowError) in
-                    try await store.withTransaction { transaction throws(SkyrowError) in
-                        guard try await store.roles.standings(of: [role], in: transaction)[role] != nil else {
-                            throw .roleNotFound
-                        }
-                        return try await store.roles.members(
-                            of: role,
-                            after: page.after.flatMap { RoleMember(position: $0) },
-                            limit: page.limit,
-                            in: transaction
-                        )
-                    }
+                let members = try await allPages { page throws(ToolError) in
+                    try await application.run(
+                        Actions.roleMembers,
+                        RoleMembersQuery(role: role, limit: page.limit, after: page.after)
+                    )
                 }
                 if output.isJSON { return print(json(Actions.roleMembers, MemberPage(members))) }
                 for member in members {
@@ -162,10 +148,14 @@ struct RoleMemberOptions: ParsableArguments {
         guard !users.isEmpty || !roles.isEmpty else { throw ValidationError("Specify a --user or a --role.") }
     }
 
-    func request(in store: RecordStore) async throws(ToolError) -> RoleChange {
+    func request(to application: OperatedApplication) async throws(ToolError) -> RoleChange {
         var ids: [UserID] = []
-        for user in users { ids.append(try await store.account(named: user).id) }
-        return RoleChange(role: RoleName(role), users: ids, roles: roles.map { RoleName($0) })
+        for user in users { ids.append(try await application.store.account(named: user).id) }
+        let names = ([role] + roles).map { RoleName($0) }
+        let known = try await failingAsTool { () async throws(SkyrowError) in
+            try await application.service.existing(names)
+        }
+        return RoleChange(role: known[0], users: ids, roles: Array(known.dropFirst()))
     }
 }
 
@@ -186,11 +176,9 @@ struct RoleAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withAccounts(options) { store throws(ToolError) in
-                let request = try await members.request(in: store)
-                let added = try await store.changing(request) { transaction throws(SkyrowError) in
-                    try await store.roles.add(request, in: transaction, recording: AuditEvent(.roleAdd, by: .operator))
-                }
+            try await withApplication(options) { application throws(ToolError) in
+                let request = try await members.request(to: application)
+                let added = try await application.run(Actions.roleAdd, request)
                 print(output.isJSON ? json(Actions.roleAdd, added) : "Added \(added) to \(request.role).")
             }
         }
@@ -211,34 +199,10 @@ struct RoleRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withAccounts(options) { store throws(ToolError) in
-                let request = try await members.request(in: store)
-                let removed = try await store.changing(request) { transaction throws(SkyrowError) in
-                    try await store.roles.remove(
-                        request,
-                        in: transaction,
-                        recording: AuditEvent(.roleRemove, by: .operator)
-                    )
-                }
+            try await withApplication(options) { application throws(ToolError) in
+                let request = try await members.request(to: application)
+                let removed = try await application.run(Actions.roleRemove, request)
                 print(output.isJSON ? json(Actions.roleRemove, removed) : "Removed \(removed) from \(request.role).")
-            }
-        }
-    }
-}
-
-extension RecordStore {
-    /// Changes an existing role. The roles in the request must exist.
-    fileprivate func changing(
-        _ request: RoleChange,
-        _ change: (StoreTransaction) async throws(SkyrowError) -> Int
-    ) async throws(ToolError) -> Int {
-        try await failingAsTool { () async throws(SkyrowError) in
-            try await withTransaction { transaction throws(SkyrowError) in
-                let known = try await roles.standings(of: [request.role] + request.roles, in: transaction)
-                for name in [request.role] + request.roles where known[name] == nil {
-                    throw SkyrowError(.resourceNotFound, "The role '\(name)' does not exist.")
-                }
-                return try await change(transaction)
             }
         }
     }
@@ -246,17 +210,15 @@ extension RecordStore {
 
 /// Returns all pages of a list.
 private func allPages<Element: Sendable>(
-    _ read: (PageRequest) async throws(SkyrowError) -> MemberPage<Element>
+    _ read: (PageRequest) async throws(ToolError) -> MemberPage<Element>
 ) async throws(ToolError) -> [Element] {
-    try await failingAsTool { () async throws(SkyrowError) in
-        var elements: [Element] = []
-        var page = PageRequest(limit: PageRequest.maximumLimit)
-        while true {
-            let part = try await read(page)
-            elements += part.elements
-            guard let cursor = part.cursor else { return elements }
-            page.after = cursor
-        }
+    var elements: [Element] = []
+    var page = PageRequest(limit: PageRequest.maximumLimit)
+    while true {
+        let part = try await read(page)
+        elements += part.elements
+        guard let cursor = part.cursor else { return elements }
+        page.after = cursor
     }
 }
 

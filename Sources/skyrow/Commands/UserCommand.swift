@@ -1,7 +1,9 @@
 import ArgumentParser
+import SkyrowActions
 import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
@@ -19,27 +21,39 @@ struct UserCommand: AsyncParsableCommand {
     )
 }
 
-/// Calls `body` with the store of the settings' database with the service's login keys: those of the settings, or all keys in the
-/// database.
-///
-/// - Parameter preparing: Whether the reserved tables are made and migrated; otherwise they must be up to date.
-func withAccounts(
-    _ options: DatabaseOptions,
-    preparing: Bool = false,
-    readsOnly: Bool = false,
-    _ body: (RecordStore) async throws(ToolError) -> Void
-) async throws(ToolError) {
-    try await withAccountSettings(options, preparing: preparing, readsOnly: readsOnly) { store, _ throws(ToolError) in
-        try await body(store)
+/// The actions of an application, which a command runs in the process as the operator.
+struct OperatedApplication: Sendable {
+    let service: ActionService
+    let settings: Settings
+
+    var store: RecordStore { service.store }
+
+    /// Runs an action; throws ``ToolError`` for what it throws.
+    ///
+    /// - Parameter user: The user on whose behalf the operator acts.
+    func run<Parameters, Result>(
+        _ action: Action<Parameters, Result>,
+        _ parameters: Parameters,
+        for user: UserID? = nil
+    ) async throws(ToolError) -> Result {
+        try await failingAsTool { () async throws(SkyrowError) in
+            try await service.run(action, parameters, Call(byOperatorFor: user))
+        }
     }
 }
 
-/// Calls `body` as ``withAccounts(_:preparing:readsOnly:_:)`` does, also with the application's settings.
-func withAccountSettings(
+/// Calls `body` with the actions of the settings' application. Its login keys are those of the settings, or all keys in the
+/// database.
+///
+/// - Parameters:
+///   - preparing: Whether the reserved tables are made and migrated; otherwise they must be up to date.
+///   - checksPasswords: Whether new passwords are looked up in the list of breached ones.
+func withApplication(
     _ options: DatabaseOptions,
     preparing: Bool = false,
     readsOnly: Bool = false,
-    _ body: (RecordStore, Settings) async throws(ToolError) -> Void
+    checksPasswords: Bool = false,
+    _ body: (OperatedApplication) async throws(ToolError) -> Void
 ) async throws(ToolError) {
     var loader = options.loader
     loader.groups += [AccountSettings.self, MailSettings.self]
@@ -68,7 +82,18 @@ func withAccountSettings(
             }
             settings = try sources.load(of: known.application.name, stored: stored)
         }
-        try await body(store, settings)
+        var configuration = ServiceConfiguration(
+            accounts: AccountPolicy(settings),
+            accountLife: AccountLifePolicy(deletedUsers: settings.accounts.userDeletion)
+        )
+        if checksPasswords { configuration.passwords.breached = try settings.accounts.breachedPasswords() }
+        let service = ActionService(
+            store: store,
+            configuration: configuration,
+            application: known.application.name,
+            logger: logger
+        )
+        try await body(OperatedApplication(service: service, settings: settings))
     }
 }
 

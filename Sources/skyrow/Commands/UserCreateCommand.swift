@@ -2,7 +2,7 @@ import ArgumentParser
 import SkyrowActions
 import SkyrowMaintenance
 import SkyrowModel
-import SkyrowServer
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowSystem
 
@@ -43,14 +43,11 @@ struct UserCreateCommand: AsyncParsableCommand {
             let force = force
             let given = readsPassword ? try PasswordInput.read() : nil
             let (name, email, roles) = (name, email, roles.map { RoleName($0) })
-            try await withAccountSettings(options, preparing: true) { store, settings throws(ToolError) in
-                let policy = AccountPolicy(settings)
-                let password = given ?? PasswordInput.random(for: policy.passwords)
-                let desk = AccountDesk(
-                    store: store,
-                    passwords: PasswordConfiguration(breached: try settings.accounts.breachedPasswords()),
-                    policy: policy
-                )
+            try await withApplication(options, preparing: true, checksPasswords: true) {
+                application throws(ToolError) in
+                let service = application.service
+                let store = application.store
+                let password = given ?? PasswordInput.random(for: service.configuration.accounts.passwords)
                 let authData = try UserCreateCommand.authData(name, email: email, keys: store.loginKeys.map(\.rawValue))
                 if force {
                     let former = Dictionary(
@@ -61,7 +58,7 @@ struct UserCreateCommand: AsyncParsableCommand {
                         try await store.deletions.forgetFormerLogins(former)
                     }
                 }
-                let id = try await make(SignUpRequest(authData: authData, password: password), roles, at: desk)
+                let id = try await make(SignUpRequest(authData: authData, password: password), roles, service)
                 let made = try await failingAsTool { () async throws(SkyrowError) in
                     try await store.users.accounts(named: id.rawValue)
                 }
@@ -88,11 +85,11 @@ struct UserCreateCommand: AsyncParsableCommand {
         return authData
     }
 
-    private func make(_ request: SignUpRequest, _ roles: [RoleName], at desk: AccountDesk)
+    private func make(_ request: SignUpRequest, _ roles: [RoleName], _ service: ActionService)
         async throws(ToolError) -> UserID
     {
         do throws(SkyrowError) {
-            return try await desk.create(request, roles: roles)
+            return try await service.createAccount(request, roles: roles)
         } catch {
             if error.code == .passwordPolicyViolated { throw .usage(error.message) }
             guard error.code == .duplicated, case .list(let keys) = error.info["arguments"],

@@ -1,10 +1,8 @@
 import ArgumentParser
-import SkyrowActions
 import SkyrowJSON
 import SkyrowMaintenance
 import SkyrowModel
 import SkyrowProtocol
-import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
 
@@ -35,8 +33,8 @@ struct UserDeleteCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let (name, release, yes) = (name, release, yes)
-            try await withAccountSettings(options) { store, settings throws(ToolError) in
-                let account = try await store.account(named: name)
+            try await withApplication(options) { application throws(ToolError) in
+                let account = try await application.store.account(named: name)
                 let id = account.id
                 if !yes {
                     let keys = account.loginKeys.sorted { $0.key < $1.key }.map(\.value).joined(separator: ", ")
@@ -45,14 +43,11 @@ struct UserDeleteCommand: AsyncParsableCommand {
                 }
                 // The deletion needs the record types and the delete rules of their references.
                 do {
-                    try await store.cache.reload()
+                    try await application.store.cache.reload()
                 } catch {
                     throw ToolError(databaseFailure: error)
                 }
-                let rules = settings.accounts.userDeletion
-                let report = try await failingAsTool { () async throws(SkyrowError) in
-                    try await AccountDesk(store: store).delete(id, rules, releasing: release)
-                }
+                let report = try await application.run(Actions.userDelete, UserDeletion(userID: id, releases: release))
                 print(output.isJSON ? report.json(of: id) : report.text(of: id))
             }
         }

@@ -41,8 +41,8 @@ struct UserDisableCommand: AsyncParsableCommand {
             if let message, message.utf8.count > DisabledState.maximumMessageBytes {
                 throw ToolError.usage("--message must have at most \(DisabledState.maximumMessageBytes) bytes.")
             }
-            try await withAccounts(options) { store throws(ToolError) in
-                let account = try await store.setDisabled(true, name, message: message, until: expiry)
+            try await withApplication(options) { application throws(ToolError) in
+                let account = try await application.setDisabled(true, name, message: message, until: expiry)
                 print(output.isJSON ? account.json() : account.text())
             }
         }
@@ -72,15 +72,15 @@ struct UserEnableCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withAccounts(options) { store throws(ToolError) in
-                let account = try await store.setDisabled(false, name)
+            try await withApplication(options) { application throws(ToolError) in
+                let account = try await application.setDisabled(false, name)
                 print(output.isJSON ? account.json() : account.text())
             }
         }
     }
 }
 
-extension RecordStore {
+extension OperatedApplication {
     /// Disables or enables an account, and returns its new state.
     fileprivate func setDisabled(
         _ isDisabled: Bool,
@@ -88,11 +88,9 @@ extension RecordStore {
         message: String? = nil,
         until expiry: Timestamp? = nil
     ) async throws(ToolError) -> AccountSummary {
-        let id = try await account(named: name).id
+        let id = try await store.account(named: name).id
         let state = DisabledState(userID: id, isDisabled: isDisabled, message: message, expiry: expiry)
-        try await failingAsTool { () async throws(SkyrowError) in
-            try await AccountDesk(store: self).setDisabled(state)
-        }
-        return try await account(named: id.rawValue)
+        try await run(Actions.authDisableSet, state)
+        return try await store.account(named: id.rawValue)
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
-import SkyrowActions
-import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowSystem
 
@@ -33,11 +32,9 @@ struct UserFactorRemoveCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let name = name
-            try await withAccounts(options) { store throws(ToolError) in
-                let account = try await store.account(named: name)
-                try await failingAsTool { () async throws(SkyrowError) in
-                    try await AccountDesk(store: store).removeFactor(of: account.id)
-                }
+            try await withApplication(options) { application throws(ToolError) in
+                let account = try await application.store.account(named: name)
+                try await application.run(Actions.authTOTPRemove, (), for: account.id)
                 print(output.isJSON ? account.json() : account.text())
             }
         }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SkyrowActions
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
@@ -41,19 +42,25 @@ struct UserInviteCommand: AsyncParsableCommand {
         try await reportingErrors {
             let force = force
             let (address, roles, language) = (address, roles.map { RoleName($0) }, language)
-            try await withAccountSettings(options, preparing: true) { store, settings throws(ToolError) in
-                guard force || settings.mail.isSent else {
+            try await withApplication(options, preparing: true) { application throws(ToolError) in
+                guard force || application.settings.mail.isSent else {
                     throw .failure(
                         "Mail is not configured: set mail, mail-from and public-url for this command too, or add --force if the "
                             + "running service has them."
                     )
                 }
-                let account = try await failingAsTool { () async throws(SkyrowError) in
-                    let desk = AccountDesk(store: store, policy: AccountPolicy(settings))
-                    let id = try await desk.invite(address, roles: roles, language: language)
-                    return try await store.users.accounts(named: id.rawValue).first
+                let roles = try await failingAsTool { () async throws(SkyrowError) in
+                    try await application.service.existing(roles)
                 }
-                guard let account else { throw .failure("The account was deleted immediately.") }
+                let request = CodeRequest(email: address, language: language)
+                let id = try await application.run(Actions.authInvite, request)
+                if !roles.isEmpty {
+                    try await application.run(Actions.roleAssign, RoleAssignment(roles: roles, users: [id]))
+                }
+                let made = try await failingAsTool { () async throws(SkyrowError) in
+                    try await application.store.users.accounts(named: id.rawValue)
+                }
+                guard let account = made.first else { throw .failure("The account was deleted immediately.") }
                 print(output.isJSON ? account.json() : account.text())
             }
         }

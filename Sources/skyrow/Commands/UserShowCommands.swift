@@ -23,7 +23,8 @@ struct UserListCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let (limit, disabledOnly) = (limit, disabled)
-            try await withAccounts(options, readsOnly: true) { store throws(ToolError) in
+            try await withApplication(options, readsOnly: true) { application throws(ToolError) in
+                let store = application.store
                 let (accounts, count) = try await failingAsTool { () async throws(SkyrowError) in
                     (
                         try await store.users.newest(limit, disabledOnly: disabledOnly),
@@ -48,7 +49,8 @@ struct UserShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withAccounts(options, readsOnly: true) { store throws(ToolError) in
+            try await withApplication(options, readsOnly: true) { application throws(ToolError) in
+                let store = application.store
                 let account = try await store.account(named: name)
                 print(output.isJSON ? account.json() : account.text())
             }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -22,15 +23,23 @@ import Testing
             )
         }
 
+        func fetch(
+            _ position: ChangesRequest.Position = .start,
+            of client: ClientKey = FeedWaitingTests.client,
+            on service: ActionService
+        ) async throws -> ChangesResult {
+            try await service.run(Actions.changesFetch, request(position), Call(by: ann, client: client))
+        }
+
         /// A request that waits, since nothing has changed.
         func waiter(
             of client: ClientKey = FeedWaitingTests.client,
             on service: ActionService? = nil
         ) async throws -> Task<ChangesResult, any Error> {
             let service = service ?? f.service
-            let token = try #require(try await service.changes(request(), by: ann, from: client).token)
+            let token = try #require(try await fetch(of: client, on: service).token)
             let before = service.feedWaiting.count
-            let task = Task { try await service.changes(request(.since(token)), by: ann, from: client) }
+            let task = Task { try await fetch(.since(token), of: client, on: service) }
             try await waiting(until: "the request waits") { service.feedWaiting.count == before + 1 }
             return task
         }
@@ -169,17 +178,8 @@ import Testing
             fixture.f.service.endWaits()
             let page = try await waiting(for: "the response") { try await waiter.value }
             #expect(page.isEmpty && page.token != nil)
-            let after = try await waiting(for: "a later response") { [service = fixture.f.service, ann = fixture.ann] in
-                try await service.changes(
-                    ChangesRequest(
-                        database: .everyone,
-                        query: ChangeQuery(type: type("note")),
-                        position: .since(page.token ?? ""),
-                        wait: .seconds(30)
-                    ),
-                    by: ann,
-                    from: Self.client
-                )
+            let after = try await waiting(for: "a later response") {
+                try await fixture.fetch(.since(page.token ?? ""), on: fixture.f.service)
             }
             #expect(after.isEmpty && after.token != nil)
         }
@@ -189,10 +189,8 @@ import Testing
     @Test func tokensAreGoodForAsLongAsIsConfigured() async throws {
         try await withNote { fixture in
             let service = fixture.f.configured { $0.feedRetention = .seconds(-1) }
-            let token = try #require(
-                try await service.changes(fixture.request(), by: fixture.ann, from: Self.client).token
-            )
-            let page = try await service.changes(fixture.request(.since(token)), by: fixture.ann, from: Self.client)
+            let token = try #require(try await fixture.fetch(on: service).token)
+            let page = try await fixture.fetch(.since(token), on: service)
             #expect(page.reset == .expired)
             try await fixture.f.psql("DELETE FROM note; UPDATE _tombstone SET deleted_at = now() - interval '25 hours'")
             await fixture.f.service.sweepFeed()

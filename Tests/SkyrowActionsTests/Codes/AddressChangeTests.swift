@@ -462,8 +462,7 @@ import Testing
             func save(_ fields: KeyValuePairs<String, RecordValue>) async throws -> SkyrowError? {
                 let result = try await mailing.service.save(
                     SaveRequest(draft("user/\(id)", fields)),
-                    by: ann,
-                    encode: summarize
+                    by: ann
                 )
                 guard case .fresh(let outcomes) = result, case .failure(let error, _)? = outcomes.first else {
                     return nil

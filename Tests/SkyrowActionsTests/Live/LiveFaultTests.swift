@@ -1,6 +1,7 @@
 import Foundation
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization
@@ -351,7 +352,7 @@ import Testing
             let newest = LiveWatchRequest(name: "w", .records(RecordQuery(type: type("note"), limit: 1)))
             @Sendable func watch(_ request: LiveWatchRequest) async -> SkyrowError? {
                 do throws(SkyrowError) {
-                    _ = try await watching.watch(request, by: .anonymous, with: ServiceFixture.key, from: .none)
+                    _ = try await watching.watch(request, for: LiveUser.anonymous.holder())
                     return nil
                 } catch {
                     return error

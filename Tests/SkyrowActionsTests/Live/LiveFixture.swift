@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization
@@ -171,6 +172,10 @@ struct LiveUser: Sendable {
     let credentials: Credentials
 
     static let anonymous = LiveUser(caller: .anonymous, credentials: ServiceFixture.key)
+    func holder(from client: ClientKey = .none) -> LiveHolder {
+        LiveHolder(caller: caller, credentials: credentials, client: client)
+    }
+
     static let master = LiveUser(caller: ServiceFixture.masterCaller, credentials: ServiceFixture.master)
 }
 
@@ -204,7 +209,7 @@ extension LiveSession {
         let deadline = ContinuousClock.now + patience
         while true {
             do throws(SkyrowError) {
-                return try await subscribe(request, by: user.caller, with: user.credentials, from: client)
+                return try await subscribe(request, for: user.holder(from: client))
             } catch {
                 // A slot is made when no transaction of the cluster writes, and other tests have some.
                 guard error.message.hasPrefix("Changes of the database cannot be followed"), .now < deadline else {

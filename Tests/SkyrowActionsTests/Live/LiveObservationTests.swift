@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -53,10 +54,10 @@ import Testing
             try await fixture.change("INSERT INTO note (_id) VALUES ('1'), ('2')")
             let query = ChangeQuery(type: type("note"))
             func fetch(_ position: ChangesRequest.Position) async throws -> ChangesResult {
-                try await fixture.service.changes(
+                try await fixture.service.run(
+                    Actions.changesFetch,
                     ChangesRequest(database: .everyone, query: query, position: position),
-                    by: .anonymous,
-                    from: .none
+                    Call(by: .anonymous)
                 )
             }
             let token = try #require(try await fetch(.start).token)

@@ -143,6 +143,12 @@ import Testing
             #expect(Set(second.held("s").keys) == ["note/3", "note/4"])
             #expect(second.events.allSatisfy { $0.phase == "resume" && ["changed", "removed"].contains($0.event) })
             next.end()
+            let third = MemoryOutlet()
+            let other = LiveSession(of: fixture.service, outlet: third)
+            try await other.subscribe(Self.request(Self.title("b")) { $0.since = token }, as: .anonymous)
+            try await waiting(until: "it ends", hearing: [third]) { third.reset("s") != nil }
+            #expect(third.reset("s")?["reason"] == "schema")
+            other.end()
             for wrong in ["", "AQ", token + "x", String(token.dropLast())] {
                 let outlet = MemoryOutlet()
                 let session = LiveSession(of: fixture.service, outlet: outlet)

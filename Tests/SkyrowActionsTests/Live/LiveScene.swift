@@ -1,6 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
 import SkyrowTestSupport

@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -175,10 +176,10 @@ import Testing
         mutating func feed(of place: Int) async throws -> [String] {
             var pages: [String] = []
             while true {
-                let page = try await fixture.service.changes(
+                let page = try await fixture.service.run(
+                    Actions.changesFetch,
                     request(place, readers[place].position),
-                    by: readers[place].user.caller,
-                    from: .none
+                    Call(by: readers[place].user.caller)
                 )
                 let changed = page.changed.compactMap { $0.collected() }.map { record in
                     let fields = record.fields.map { "\($0.key)=\($0.value)" }.sorted()
@@ -198,7 +199,11 @@ import Testing
             var pages: [String] = []
             var position = ChangesRequest.Position.start
             while true {
-                let page = try await fixture.service.compare(request(place, position), by: readers[place].user.caller)
+                let page = try await fixture.service.run(
+                    Actions.changesCompare,
+                    request(place, position),
+                    Call(by: readers[place].user.caller)
+                )
                 pages.append("\(page.pairs.map(\.id)) \(page.cursor != nil)")
                 guard let cursor = page.cursor else { return pages }
                 position = .cursor(cursor)

@@ -1,6 +1,7 @@
 import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowQuery
 import SkyrowStore
 import SkyrowTestSupport
@@ -105,7 +106,7 @@ import Testing
         var access = ClassAccess()
         access.rules[.read] = ClassRule([.role("editor")], .require)
         closed.classes = ClassRules(access) { _ in nil }
-        let rows: [(RecordTable?, LiveText.Reset?)] = [
+        let rows: [(RecordTable?, LiveReset?)] = [
             (Self.table(), nil), (Self.table(further: [Self.column(isFilled: false)]), nil),
             (Self.table(further: [Self.column(isFilled: true)]), .schema), (Self.table(oid: 2), .schema),
             (Self.table(numbers: [13, 11]), .schema), (Self.table(rules: closed), .access), (nil, .schema),
@@ -245,6 +246,13 @@ import Testing
         #expect(taken == LiveState.maximumEndings)
         // A name whose end waits is free.
         try scene.state.claim("s0", on: 1)
+    }
+
+    /// Nothing would end a subscription that began after its connection.
+    @Test func aConnectionThatHasEndedTakesNoSubscription() {
+        var scene = LiveScene()
+        let error = #expect(throws: SkyrowError.self) { try scene.state.claim("s", on: 1) }
+        #expect(error?.code == .overloaded)
     }
 
     @Test func aTokenOfTheClientIsKeptAsItsMoment() throws {

@@ -112,9 +112,7 @@ extension WatchOutlet.State {
             do throws(SkyrowError) {
                 _ = try await session.watch(
                     LiveWatchRequest(name: name, database: database, subject),
-                    by: user.caller,
-                    with: user.credentials,
-                    from: .none
+                    for: user.holder()
                 )
                 return
             } catch {

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowActions

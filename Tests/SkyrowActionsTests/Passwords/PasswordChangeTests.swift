@@ -65,12 +65,7 @@ import Testing
             let request = NewPassword(userID: UserID(id), password: password)
             _ = try await service.run(Actions.authResetPassword, request, by: ServiceFixture.masterCaller)
         case .desk:
-            let desk = AccountDesk(
-                store: service.store,
-                passwords: service.configuration.passwords,
-                policy: service.configuration.accounts
-            )
-            _ = try await desk.create(SignUpRequest(authData: authData, password: password))
+            _ = try await service.createAccount(SignUpRequest(authData: authData, password: password))
         }
     }
 

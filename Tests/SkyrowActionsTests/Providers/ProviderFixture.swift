@@ -1,6 +1,7 @@
 import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -39,7 +40,11 @@ struct ProviderFixture: Sendable {
     }
 
     func logIn(_ subject: String) async throws -> AuthResult {
-        try await service.logIn(ProviderLogInRequest(token: try await token(subject)))
+        try await logIn(by: try await token(subject))
+    }
+
+    func logIn(by token: ProviderToken, from client: ClientKey = .none) async throws -> AuthResult {
+        try await service.run(Actions.authProviderLogIn, ProviderLogIn(token: token), from: client)
     }
 
     /// Who has this session.
@@ -50,12 +55,13 @@ struct ProviderFixture: Sendable {
 
     func link(_ subject: String, with result: AuthResult, of name: String = "test") async throws {
         let (caller, credentials) = try await caller(result)
-        try await service.linkProvider(try await token(subject, of: name), by: caller, with: credentials)
+        let token = try await token(subject, of: name)
+        try await service.run(Actions.authProviderLink, token, by: caller, with: credentials)
     }
 
     func unlink(_ name: String, from result: AuthResult) async throws {
         let (caller, credentials) = try await caller(result)
-        try await service.unlinkProvider(name, by: caller, with: credentials)
+        try await service.run(Actions.authProviderUnlink, name, by: caller, with: credentials)
     }
 }
 

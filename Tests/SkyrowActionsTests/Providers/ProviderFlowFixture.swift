@@ -1,6 +1,7 @@
 import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport
@@ -36,7 +37,12 @@ struct FlowFixture: Sendable {
             purpose: purpose,
             scopes: scopes
         )
-        return try await service.startProvider(request, with: credentials(of: result), from: client)
+        return try await service.run(
+            Actions.authProviderStart,
+            request,
+            with: credentials(of: result),
+            from: client
+        )
     }
 
     func credentials(of result: AuthResult?) -> Credentials {
@@ -75,7 +81,7 @@ struct FlowFixture: Sendable {
         as result: AuthResult? = nil
     ) async throws -> AuthResult {
         let request = ProviderFinishRequest(code: code ?? "", codeVerifier: verifier)
-        return try await service.finishProvider(request, with: credentials(of: result))
+        return try await service.run(Actions.authProviderFinish, request, with: credentials(of: result))
     }
 
     /// A whole sign-in.

@@ -63,7 +63,7 @@ import Testing
             // It has no id tokens, so none is taken for one of its.
             let token = ProviderToken(provider: "hub", idToken: "a.b.c", nonce: "n")
             try await expectError(.invalidArgument) {
-                try await flows.service.logIn(ProviderLogInRequest(token: token))
+                try await flows.service.run(Actions.authProviderLogIn, ProviderLogIn(token: token))
             }
         }
     }

@@ -1,6 +1,7 @@
 import SkyrowCrypto
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowActions

@@ -63,7 +63,7 @@ import Testing
             try await expectError(.duplicated) { try await providers.link("anna", with: ann) }
             try await providers.link("ann", with: ann, of: "second")
             let (caller, _) = try await providers.caller(ann)
-            let identities = try await providers.service.identities(by: caller)
+            let identities = try await providers.service.run(Actions.authProviderList, by: caller)
             #expect(identities.map(\.provider) == ["second", "test"] && identities.allSatisfy { $0.subject == "ann" })
             #expect(identities.map { $0.lastUsedAt == nil } == [true, false])
             #expect(try await providers.fixture.psql("SELECT count(*) FROM _identity") == "3")
@@ -119,9 +119,7 @@ import Testing
             try await providers.unlink("test", from: ann)
             try await expectError(.constraintViolated) { try await providers.unlink("second", from: ann) }
             try await expectError(.invalidCredentials) {
-                try await providers.service.logIn(
-                    ProviderLogInRequest(token: try await providers.token("ann", of: "closed"))
-                )
+                try await providers.logIn(by: try await providers.token("ann", of: "closed"))
             }
             // A password is a way in where there is a login key to go with it.
             _ = try await providers.service.run(
@@ -129,9 +127,7 @@ import Testing
                 NewPassword(userID: ann.userID, password: "a long secret"),
                 by: ServiceFixture.masterCaller
             )
-            let again = try await providers.service.logIn(
-                ProviderLogInRequest(token: try await providers.token("ann", of: "second"))
-            )
+            let again = try await providers.logIn(by: try await providers.token("ann", of: "second"))
             #expect(again.userID == ann.userID)
             try await expectError(.constraintViolated) { try await providers.unlink("second", from: again) }
             try await providers.fixture.psql("UPDATE \"user\" SET username = 'ann' WHERE _id = '\(ann.userID)'")
@@ -183,7 +179,7 @@ import Testing
                 let token = try await providers.token(name)
                 async let login: Void = {
                     do {
-                        _ = try await providers.service.logIn(ProviderLogInRequest(token: token))
+                        _ = try await providers.logIn(by: token)
                     } catch let error as SkyrowError where error.code == .invalidCredentials {
                         // It was unlinked by then.
                     }
@@ -211,10 +207,10 @@ import Testing
             try await providers.fixture.psql("UPDATE _user SET epoch = epoch + 1 WHERE id = '\(ann.userID)'")
             let token = try await providers.token("thief", of: "second")
             try await expectError(.accessTokenNotAccepted) {
-                try await providers.service.linkProvider(token, by: caller, with: credentials)
+                try await providers.service.run(Actions.authProviderLink, token, by: caller, with: credentials)
             }
             try await expectError(.accessTokenNotAccepted) {
-                try await providers.service.unlinkProvider("test", by: caller, with: credentials)
+                try await providers.service.run(Actions.authProviderUnlink, "test", by: caller, with: credentials)
             }
             #expect(try await providers.fixture.psql("SELECT provider FROM _identity") == "test")
         }
@@ -275,14 +271,16 @@ import Testing
         try await withProviderService { providers in
             let ann = try await providers.logIn("ann")
             let master = Caller(kind: .master(actingAs: ann.userID))
-            try await providers.service.linkProvider(
+            try await providers.service.run(
+                Actions.authProviderLink,
                 try await providers.token("ann", of: "second"),
                 by: master,
                 with: ServiceFixture.master
             )
-            try await providers.service.unlinkProvider("test", by: master, with: ServiceFixture.master)
+            try await providers.service.run(Actions.authProviderUnlink, "test", by: master, with: ServiceFixture.master)
             try await expectError(.resourceNotFound) {
-                try await providers.service.linkProvider(
+                try await providers.service.run(
+                    Actions.authProviderLink,
                     try await providers.token("none", of: "second"),
                     by: Caller(kind: .master(actingAs: "none")),
                     with: ServiceFixture.master

@@ -103,9 +103,7 @@ import Testing
                 header: row.header
             )
             let error = try await expectError(.invalidCredentials) {
-                try await providers.service.logIn(
-                    ProviderLogInRequest(token: ProviderToken(provider: "test", idToken: token, nonce: "n-\(row.name)"))
-                )
+                try await providers.logIn(by: ProviderToken(provider: "test", idToken: token, nonce: "n-\(row.name)"))
             }
             // Whatever is wrong, the caller gets one text.
             #expect(error?.message == TokenFault.signature.idTokenError.message && error?.info.isEmpty == true)
@@ -132,11 +130,11 @@ import Testing
             var changes: [String: String?] = ["iat": "\(now - 200)"]
             changes[claim] = "\(now + seconds + (claim == "exp" ? 1 : 0))"
             let token = try await providers.provider.token(providers.claims("ann", nonce: "skew", changes))
-            let request = ProviderLogInRequest(token: ProviderToken(provider: "test", idToken: token, nonce: "skew"))
+            let request = ProviderToken(provider: "test", idToken: token, nonce: "skew")
             if fault == nil {
-                _ = try await providers.service.logIn(request)
+                _ = try await providers.logIn(by: request)
             } else {
-                try await expectError(.invalidCredentials) { try await providers.service.logIn(request) }
+                try await expectError(.invalidCredentials) { try await providers.logIn(by: request) }
             }
         }
     }
@@ -151,10 +149,10 @@ import Testing
             let token = try await providers.provider.token(claims, algorithm.rawValue, key: key)
             var sent = ProviderToken(provider: "test", idToken: token, nonce: "n", accessToken: "other")
             try await expectError(.invalidCredentials) {
-                try await providers.service.logIn(ProviderLogInRequest(token: sent))
+                try await providers.logIn(by: sent)
             }
             sent.accessToken = "at"
-            let result = try await providers.service.logIn(ProviderLogInRequest(token: sent))
+            let result = try await providers.logIn(by: sent)
             #expect(result.isNew == true)
         }
     }
@@ -162,19 +160,19 @@ import Testing
     @Test func aTokenCountsOnce() async throws {
         try await withProviderService { providers in
             let token = try await providers.token("ann")
-            _ = try await providers.service.logIn(ProviderLogInRequest(token: token))
+            _ = try await providers.logIn(by: token)
             try await expectError(.invalidCredentials) {
-                try await providers.service.logIn(ProviderLogInRequest(token: token))
+                try await providers.logIn(by: token)
             }
             // Also another token of the same nonce, and one that has the hash of a nonce and is sent with the hash.
             let hash = Hexadecimal.text(SHA256.hash(of: "secret").bytes)
             for (sent, isFirst) in [("secret", true), (hash, false), ("secret", false)] {
                 let again = try await providers.provider.token(providers.claims("ann", nonce: hash))
-                let request = ProviderLogInRequest(token: ProviderToken(provider: "test", idToken: again, nonce: sent))
+                let request = ProviderToken(provider: "test", idToken: again, nonce: sent)
                 if isFirst {
-                    _ = try await providers.service.logIn(request)
+                    _ = try await providers.logIn(by: request)
                 } else {
-                    try await expectError(.invalidCredentials) { try await providers.service.logIn(request) }
+                    try await expectError(.invalidCredentials) { try await providers.logIn(by: request) }
                 }
             }
             // What is remembered goes when the token has ended by itself.
@@ -195,7 +193,7 @@ import Testing
                     for _ in 0..<8 {
                         group.addTask {
                             do {
-                                _ = try await providers.service.logIn(ProviderLogInRequest(token: token))
+                                _ = try await providers.logIn(by: token)
                                 return true
                             } catch let error as SkyrowError where error.code == .invalidCredentials {
                                 return false
@@ -216,7 +214,7 @@ import Testing
                 for _ in 0..<6 { tokens.append(try await providers.token("new-\(round)")) }
                 let results = try await withThrowingTaskGroup(of: AuthResult.self) { group in
                     for token in tokens {
-                        group.addTask { try await providers.service.logIn(ProviderLogInRequest(token: token)) }
+                        group.addTask { try await providers.logIn(by: token) }
                     }
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
@@ -231,22 +229,16 @@ import Testing
         try await withProviderService { providers in
             for name in ["off", "unknown", "TEST", AccountIdentity.customToken] {
                 try await expectError(.invalidArgument) {
-                    try await providers.service.logIn(
-                        ProviderLogInRequest(token: try await providers.token("ann", of: name))
-                    )
+                    try await providers.logIn(by: try await providers.token("ann", of: name))
                 }
             }
             // One that makes no accounts lets those in that are linked.
             try await expectError(.invalidCredentials) {
-                try await providers.service.logIn(
-                    ProviderLogInRequest(token: try await providers.token("ann", of: "closed"))
-                )
+                try await providers.logIn(by: try await providers.token("ann", of: "closed"))
             }
             let account = try await providers.logIn("ann")
             try await providers.link("ann", with: account, of: "closed")
-            let again = try await providers.service.logIn(
-                ProviderLogInRequest(token: try await providers.token("ann", of: "closed"))
-            )
+            let again = try await providers.logIn(by: try await providers.token("ann", of: "closed"))
             #expect(again.userID == account.userID && again.isNew == false)
         }
     }
@@ -254,8 +246,10 @@ import Testing
     @Test func aDisabledUserIsRefusedOnlyWithAToken() async throws {
         try await withProviderService { providers in
             let account = try await providers.logIn("ann")
-            try await AccountDesk(store: providers.service.store).setDisabled(
-                DisabledState(userID: account.userID, isDisabled: true, message: "Be nice.")
+            try await providers.service.run(
+                Actions.authDisableSet,
+                DisabledState(userID: account.userID, isDisabled: true, message: "Be nice."),
+                by: ServiceFixture.masterCaller
             )
             let error = try await expectError(.userDisabled) { try await providers.logIn("ann") }
             #expect(error?.info["message"] == .string("Be nice."))
@@ -268,8 +262,10 @@ import Testing
                     """
                 ) == "t"
             )
-            try await AccountDesk(store: providers.service.store).setDisabled(
-                DisabledState(userID: account.userID, isDisabled: false)
+            try await providers.service.run(
+                Actions.authDisableSet,
+                DisabledState(userID: account.userID, isDisabled: false),
+                by: ServiceFixture.masterCaller
             )
             let again = try await providers.logIn("ann")
             #expect(again.userID == account.userID)
@@ -290,9 +286,7 @@ import Testing
             let token = try await providers.provider.token(
                 providers.claims("ann", nonce: "n", ["email": #""ann@example.org""#, "email_verified": "true"])
             )
-            let other = try await providers.service.logIn(
-                ProviderLogInRequest(token: ProviderToken(provider: "test", idToken: token, nonce: "n"))
-            )
+            let other = try await providers.logIn(by: ProviderToken(provider: "test", idToken: token, nonce: "n"))
             #expect(other.userID != owner.userID && other.isNew == true)
             #expect(
                 try await providers.fixture.psql(
@@ -309,18 +303,15 @@ import Testing
             let client = ClientKey(high: 1, low: 2)
             // Those that count take back their own.
             for _ in 0..<5 {
-                _ = try await providers.service.logIn(
-                    ProviderLogInRequest(token: try await providers.token("ann")),
-                    from: client
-                )
+                _ = try await providers.logIn(by: try await providers.token("ann"), from: client)
             }
-            let wrong = ProviderLogInRequest(token: ProviderToken(provider: "test", idToken: "a.b.c", nonce: "n"))
+            let wrong = ProviderToken(provider: "test", idToken: "a.b.c", nonce: "n")
             for _ in 0..<3 {
-                try await expectError(.invalidCredentials) { try await providers.service.logIn(wrong, from: client) }
+                try await expectError(.invalidCredentials) { try await providers.logIn(by: wrong, from: client) }
             }
-            let good = ProviderLogInRequest(token: try await providers.token("ann"))
-            try await expectError(.rateLimited) { try await providers.service.logIn(good, from: client) }
-            _ = try await providers.service.logIn(good, from: ClientKey(high: 1, low: 3))
+            let good = try await providers.token("ann")
+            try await expectError(.rateLimited) { try await providers.logIn(by: good, from: client) }
+            _ = try await providers.logIn(by: good, from: ClientKey(high: 1, low: 3))
         }
     }
 
@@ -338,10 +329,8 @@ import Testing
                     header: #"{"kid":"k\#(100 + number)"}"#
                 )
                 try await expectError(.invalidCredentials) {
-                    try await providers.service.logIn(
-                        ProviderLogInRequest(
-                            token: ProviderToken(provider: "test", idToken: token, nonce: "flood-\(number)")
-                        )
+                    try await providers.logIn(
+                        by: ProviderToken(provider: "test", idToken: token, nonce: "flood-\(number)")
                     )
                 }
             }
@@ -349,17 +338,15 @@ import Testing
             // The provider has other keys, which are found once the minute is over.
             try await providers.provider.set(.rotated)
             let token = try await providers.provider.token(providers.claims("ann", nonce: "new"), key: "k9")
-            let request = ProviderLogInRequest(token: ProviderToken(provider: "test", idToken: token, nonce: "new"))
-            try await expectError(.invalidCredentials) { try await providers.service.logIn(request) }
+            let request = ProviderToken(provider: "test", idToken: token, nonce: "new")
+            try await expectError(.invalidCredentials) { try await providers.logIn(by: request) }
             providers.fixture.clock.advance(by: .seconds(61))
-            _ = try await providers.service.logIn(request)
+            _ = try await providers.logIn(by: request)
             #expect(try await providers.provider.requests() == 2)
             // The one from before is not among them any more.
             let old = try await providers.provider.token(providers.claims("ann", nonce: "old"))
             try await expectError(.invalidCredentials) {
-                try await providers.service.logIn(
-                    ProviderLogInRequest(token: ProviderToken(provider: "test", idToken: old, nonce: "old"))
-                )
+                try await providers.logIn(by: ProviderToken(provider: "test", idToken: old, nonce: "old"))
             }
         }
     }
@@ -409,8 +396,8 @@ import Testing
                     )
                 )
             }) { providers in
-                let request = ProviderLogInRequest(token: try await providers.token("ann", of: "slow"))
-                let held = Task { try await providers.service.logIn(request) }
+                let request = try await providers.token("ann", of: "slow")
+                let held = Task { try await providers.logIn(by: request) }
                 _ = try await providers.logIn("ann")
                 try await expectError(.unexpectedUnableToOpenDatabase) { try await held.value }
             }

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ProviderTokenTests {
     private func token(_ flows: FlowFixture, _ result: AuthResult, _ name: String = "test") async throws -> JSONText {
         let caller = try await flows.service.authenticate(flows.credentials(of: result), for: .user)
-        return try await flows.service.tokens(of: name, by: caller).response
+        return try await flows.service.run(Actions.authProviderToken, name, by: caller).response
     }
 
     private func member(_ name: String, _ text: JSONText) throws -> String? {
@@ -39,7 +39,7 @@ import Testing
             try await expectError(.resourceNotFound) { try await token(flows, bob) }
             try await expectError(.resourceNotFound) { try await token(flows, ann, "second") }
             let master = Caller(kind: .master(actingAs: ann.userID))
-            #expect(try await flows.service.tokens(of: "test", by: master).subject == "ann")
+            #expect(try await flows.service.run(Actions.authProviderToken, "test", by: master).subject == "ann")
             // What is copied to another user or subject opens nothing.
             try await flows.fixture.psql(
                 """
@@ -106,13 +106,10 @@ import Testing
         try await withFlows { flows in
             var users: [AuthResult] = []
             for number in 0..<5 {
-                let request = OAuthIdentityRequest(
-                    provider: "acme",
-                    principalID: "p\(number)",
-                    tokenResponse: JSONText(validated: Array(#"{"access_token":"at-\#(number)"}"#.utf8)),
-                    providerProfile: JSONText(validated: Array("{}".utf8))
-                )
-                users.append(try await flows.service.signUpOAuth(request))
+                let tokens = JSONText(validated: Array(#"{"access_token":"at-\#(number)"}"#.utf8))
+                let principal = OAuthPrincipal(provider: "acme", id: "p\(number)")
+                let signUp = OAuthSignUp(OAuthLogIn(principal, OAuthResponse(tokens: tokens)))
+                users.append(try await flows.service.run(Actions.ssoOAuthSignUp, signUp))
             }
             let caller = try await flows.service.authenticate(flows.credentials(of: users[0]), for: .user)
             _ = try await flows.service.run(Actions.authTOTPEnrol, (), by: caller)

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowRemote
 import SkyrowStore
 import SkyrowTestSupport

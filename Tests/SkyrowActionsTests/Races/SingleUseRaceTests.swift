@@ -290,16 +290,16 @@ import Testing
         case .idToken:
             let token = try await providers.token(name)
             return Race(refusals: [.invalidCredentials]) { _, service in
-                _ = try await service.logIn(ProviderLogInRequest(token: token))
+                _ = try await service.run(Actions.authProviderLogIn, ProviderLogIn(token: token))
             }
         case .customToken:
             let now = Int(fixture.clock.clock.now().secondsSince1970)
             let claims = #"{"sub":"\#(name)","iat":\#(now),"exp":\#(now + 600),"jti":"\#(name)"}"#
             let message = [#"{"alg":"HS256"}"#, claims].map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
             let code = HMACSHA256(key: Self.secret).code(of: Array(message.utf8)).bytes
-            let token = CustomTokenRequest(token: message + "." + Base64URL.encode(code))
+            let token = CustomTokenLogIn(token: message + "." + Base64URL.encode(code))
             return Race(refusals: [.invalidCredentials]) { _, service in
-                _ = try await service.logIn(token) { _ throws(SkyrowError) in [] }
+                _ = try await service.run(Actions.ssoCustomTokenLogIn, token)
             }
         case .firstSignIn:
             var tokens: [ProviderToken] = []
@@ -310,7 +310,7 @@ import Testing
                 "SELECT count(*) FROM app_internal._audit WHERE event = 'signup' AND data ->> 'provider' = 'test'"
             let before = try await racing.number(accounts)
             return Race(winners: Race.tasks, outcome: (accounts, before + 1)) { task, service in
-                _ = try await service.logIn(ProviderLogInRequest(token: all[task]))
+                _ = try await service.run(Actions.authProviderLogIn, ProviderLogIn(token: all[task]))
             }
         case .identity:
             var tokens: [ProviderToken] = []
@@ -323,7 +323,7 @@ import Testing
             let (all, accounts) = (tokens, users)
             return Race(refusals: [.duplicated]) { task, service in
                 let (caller, own) = accounts[task]
-                try await service.linkProvider(all[task], by: caller, with: own)
+                try await service.run(Actions.authProviderLink, all[task], by: caller, with: own)
             }
         case .lastWaysIn:
             let ann = try await providers.logIn(name)
@@ -331,7 +331,7 @@ import Testing
             let (caller, own) = try await providers.caller(ann)
             let left = "SELECT count(*) FROM app_internal._identity WHERE user_id = '\(ann.userID)'"
             return Race(of: 2, refusals: [.constraintViolated], outcome: (left, 1)) { task, service in
-                try await service.unlinkProvider(["test", "second"][task], by: caller, with: own)
+                try await service.run(Actions.authProviderUnlink, ["test", "second"][task], by: caller, with: own)
             }
         }
     }

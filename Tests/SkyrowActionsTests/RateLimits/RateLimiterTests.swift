@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowActions
@@ -13,7 +14,7 @@ import Testing
     static let two = RateLimit(2, per: .seconds(60))
 
     /// A call: which action, from where, by whom, and whether it is let through.
-    typealias Call = (action: ActionName, client: ClientKey, caller: Caller?, passes: Bool)
+    typealias Call = (action: ActionDescription, client: ClientKey, caller: Caller?, passes: Bool)
 
     static func check(_ limits: RateLimits, _ calls: [Call]) {
         let limiter = RateLimiter(limits)
@@ -37,7 +38,7 @@ import Testing
     /// Each /56 has its own limit; all of a /48 have four times as much.
     @Test func aSiteHasFourTimesTheLimitOfAClient() {
         let limiter = RateLimiter(RateLimits(client: Self.two, login: Self.two))
-        func passes(_ network: UInt64, _ action: ActionName? = .recordFetch) -> Bool {
+        func passes(_ network: UInt64, _ action: ActionDescription? = .recordFetch) -> Bool {
             let client = ClientKey(high: 0x2001_0db8_0001_0000 | network << 8, low: 0)
             return (try? limiter.admit(action, from: client, by: nil, at: Self.now)) != nil
         }
@@ -115,7 +116,7 @@ import Testing
 
     @Test func newLimitsHoldAtOnceAndForgetOnlyWhatTheyReplace() throws {
         let limiter = RateLimiter(.none)
-        func passes(_ action: ActionName) -> Bool {
+        func passes(_ action: ActionDescription) -> Bool {
             (try? limiter.admit(action, from: Self.here, by: nil, at: Self.now)) != nil
         }
         for _ in 0..<10 { #expect(passes(.authLogIn)) }
@@ -127,4 +128,14 @@ import Testing
         limiter.limits = .none
         #expect(passes(.authLogIn))
     }
+}
+
+extension ActionDescription {
+    fileprivate static let recordFetch = Actions.recordFetch.description
+    fileprivate static let recordSave = Actions.recordSave.description
+    fileprivate static let me = Actions.me.description
+    fileprivate static let authLogIn = Actions.authLogIn.description
+    fileprivate static let authSignUp = Actions.authSignUp.description
+    fileprivate static let authPassword = Actions.authPassword.description
+    fileprivate static let authLogOut = Actions.authLogOut.description
 }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -51,10 +52,11 @@ import Testing
                 _ = try await fixture.service.query(QueryRequest(database: .everyone, query: query), by: caller)
             },
             await error { () async throws(SkyrowError) in
-                _ = try await fixture.service.aggregate(AggregateRequest(database: .everyone, query: count), by: caller)
+                let request = AggregateRequest(database: .everyone, query: count)
+                _ = try await fixture.service.run(Actions.recordAggregate, request, by: caller)
             },
             await error { () async throws(SkyrowError) in
-                _ = try await fixture.service.change(change, by: caller, from: client) { _ throws(SkyrowError) in [] }
+                _ = try await fixture.service.run(Actions.recordDelete, .matches(change), by: caller, from: client)
             },
         ]
     }

@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowProtocol
 import Testing
 
 @testable import SkyrowClient
@@ -9,6 +10,10 @@ import Testing
         var record = Record(id: try RecordID("task/\(id)"))
         record.revision = revision
         return record
+    }
+
+    private func pairs(_ pairs: (String, Int64)...) -> [ComparedRecords.Pair] {
+        pairs.map { ComparedRecords.Pair(id: $0, revision: $1) }
     }
 
     private func id(_ id: String) throws -> RecordID { try RecordID("task/\(id)") }
@@ -73,10 +78,10 @@ import Testing
         var progress = try ready()
         #expect(progress.take(.reset(reason, token: "ignored", pause: .seconds(2))) == [.reset(reason)])
         #expect(progress.step == .compare(cursor: nil, after: .seconds(2)))
-        #expect(progress.compared(ComparedPage(pairs: [("1", 1)], cursor: "c")) == [])
+        #expect(progress.compared(ComparedRecords(pairs: pairs(("1", 1)), cursor: "c")) == [])
         #expect(progress.step == .compare(cursor: "c", after: nil))
         // 2 differs, 3 is gone, 4 and 5 are new.
-        let events = progress.compared(ComparedPage(pairs: [("2", 7), ("4", 1), ("5", 1)], token: "u"))
+        let events = progress.compared(ComparedRecords(pairs: pairs(("2", 7), ("4", 1), ("5", 1)), token: "u"))
         #expect(events == [.removed(try id("3"))])
         #expect(progress.step == .fetch(["2", "4", "5"]))
         let changed: [LiveEvent] = [.changed(try record("2", 7)), .changed(try record("4"))]
@@ -94,8 +99,8 @@ import Testing
     @Test func aHundredRecordsAreFetchedAtOnce() throws {
         var progress = try ready()
         _ = progress.take(.reset(.access, token: nil, pause: nil))
-        let pairs = (1...250).map { (id: "n\($0)", revision: Int64(1)) }
-        #expect(progress.compared(ComparedPage(pairs: pairs, token: "u")).count == 3)
+        let pairs = (1...250).map { ComparedRecords.Pair(id: "n\($0)", revision: 1) }
+        #expect(progress.compared(ComparedRecords(pairs: pairs, token: "u")).count == 3)
         var counts: [Int] = []
         while case .fetch(let ids) = progress.step {
             counts.append(ids.count)
@@ -109,14 +114,14 @@ import Testing
     func aComparisonThatIsResetBeginsAgain(reason: LiveReset) throws {
         var progress = try ready()
         _ = progress.take(.reset(.access, token: nil, pause: nil))
-        _ = progress.compared(ComparedPage(pairs: [("1", 1), ("9", 9)], cursor: "c"))
-        let events = progress.compared(ComparedPage(reset: reason))
+        _ = progress.compared(ComparedRecords(pairs: pairs(("1", 1), ("9", 9)), cursor: "c"))
+        let events = progress.compared(ComparedRecords(reset: reason))
         if reason == .schema || reason.rawValue == "later" {
             #expect(events == [.reset(reason)] && progress.step == .attach(.anew, after: nil))
         } else {
             #expect(events == [] && progress.step == .compare(cursor: nil, after: .seconds(1)))
             // Nothing is left of the first pass.
-            #expect(progress.compared(ComparedPage(pairs: [("1", 1)], token: "u")).count == 2)
+            #expect(progress.compared(ComparedRecords(pairs: pairs(("1", 1)), token: "u")).count == 2)
             #expect(progress.step == .attach(.since("u"), after: nil))
         }
     }
@@ -159,12 +164,12 @@ import Testing
         _ = early.take(.changes([.initial(try record("0"))]))
         #expect(early.take(.dropped) == [])
         #expect(early.step == .load(cursor: nil))
-        #expect(early.loaded(LoadedPage(records: [try record("1")], cursor: "c")) == [.initial(try record("1"))])
+        #expect(early.loaded(ChangesResult(changed: [try record("1")], cursor: "c")) == [.initial(try record("1"))])
         #expect(early.step == .load(cursor: "c"))
         // Once more from the beginning.
-        #expect(early.loaded(LoadedPage(reset: .schema)) == [])
+        #expect(early.loaded(ChangesResult(reset: .schema)) == [])
         #expect(early.step == .load(cursor: nil))
-        let last = early.loaded(LoadedPage(records: [try record("2")], token: "t"))
+        let last = early.loaded(ChangesResult(changed: [try record("2")], token: "t"))
         #expect(last.first == .initial(try record("2")))
         #expect(Set(last.dropFirst()) == [.removed(try id("0")), .removed(try id("1"))])
         #expect(early.step == .attach(.since("t"), after: nil))

@@ -19,9 +19,16 @@ import Testing
     @Test func theCommandWritesEveryFile() async throws {
         let folder = try TemporaryDirectory()
         let directory = folder.path + "/manual"
+        let page = folder.path + "/page.md"
+        try "<!-- parameters and result of auth:logout -->\n<!-- end -->\n".write(
+            toFile: page,
+            atomically: false,
+            encoding: .utf8
+        )
         for _ in 1...2 {
-            let made = try await Tool.run(words: [Tool.path, "manual", directory])
+            let made = try await Tool.run(words: [Tool.path, "manual", directory, page])
             #expect(made.status == .exited(0), "\(made.errors)")
+            #expect(try String(contentsOfFile: page, encoding: .utf8).contains("\n\nNo parameters.\n\n"))
         }
         let files = try Manual.files()
         for (path, text) in files {

@@ -3,6 +3,7 @@ import NIOHTTP1
 import SkyrowActions
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
 import Synchronization

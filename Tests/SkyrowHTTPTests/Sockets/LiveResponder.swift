@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import SkyrowActions
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Synchronization
 

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import SkyrowHTTP
+import SkyrowProtocol
 import SkyrowTestSupport
 import Synchronization
 

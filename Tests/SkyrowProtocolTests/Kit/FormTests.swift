@@ -123,10 +123,10 @@ import Testing
 
     private func read(_ action: ActionName, _ json: JSONView) throws(SkyrowError) {
         switch action {
-        case .roleSave: _ = try Actions.roleSave.parameters.read(json)
-        case .roleAdd: _ = try Actions.roleAdd.parameters.read(json)
-        case .roleMembers: _ = try Actions.roleMembers.parameters.read(json)
-        case .roleAssign: _ = try Actions.roleAssign.parameters.read(json)
+        case Actions.roleSave.name: _ = try Actions.roleSave.parameters.read(json)
+        case Actions.roleAdd.name: _ = try Actions.roleAdd.parameters.read(json)
+        case Actions.roleMembers.name: _ = try Actions.roleMembers.parameters.read(json)
+        case Actions.roleAssign.name: _ = try Actions.roleAssign.parameters.read(json)
         default: _ = try Actions.groupAdd.parameters.read(json)
         }
     }

@@ -37,7 +37,7 @@ import Testing
                     limit: 7
                 )
         )
-        let written = try readJSON(writtenJSON { $0.aggregateParameters(request.query, database: .own) }) {
+        let written = try readJSON(writtenJSON { Actions.recordAggregate.parameters.write(request, $0) }) {
             try AggregateRequest(parameters: $0)
         }
         #expect(written.query == request.query && written.database == .own)
@@ -93,7 +93,8 @@ import Testing
 
     @Test func groupsAreWrittenInBothEnvelopes() {
         let group = Record(id: recordID("note/1"), fields: [fieldName("n"): .integer(3)])
-        let result = ActionResult.aggregate(AggregateResult(groups: [Members(of: group)], hasMore: true))
+        let groups = AggregateResult(groups: [Members(of: group)], hasMore: true)
+        let result = Actions.recordAggregate.writer(of: .found(groups))
         let text = #"{"groups":[{"n":3}],"info":{"has_more":true}}"#
         #expect(writtenJSON { $0.response(result, in: .v1) } == "{\"result\":\(text)}")
         #expect(

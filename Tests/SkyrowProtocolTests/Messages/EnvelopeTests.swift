@@ -75,42 +75,25 @@ import Testing
     private static let note = Record(id: recordID("note/1"), fields: [fieldName("a"): .integer(1)])
     private static let noteJSON = #"{"_id":"note/1","_type":"record","_access":null,"a":1}"#
 
-    static let results: [(ActionResult, result: String, v1Info: String)] = [
+    static let results: [(ResultWriter, result: String)] = [
         (
-            .outcomes([
+            Actions.recordFetch.writer(of: [
                 .record(note), .deleted(recordID("note/2")),
                 .failure(SkyrowError(.resourceNotFound, "No."), id: "note/404"),
                 .failure(.invalidArgument("Bad.", "id"), id: nil),
             ]),
-            #"[\#(noteJSON),{"_id":"note/2","_type":"record"},{"_id":"note/404","_type":"error","name":"ResourceNotFound","code":110,"message":"No."},{"_type":"error","name":"InvalidArgument","code":108,"message":"Bad.","info":{"arguments":["id"]}}]"#,
-            ""
+            #"[\#(noteJSON),{"_id":"note/2","_type":"record"},{"_id":"note/404","_type":"error","name":"ResourceNotFound","code":110,"message":"No."},{"_type":"error","name":"InvalidArgument","code":108,"message":"Bad.","info":{"arguments":["id"]}}]"#
         ),
-        (.outcomes([]), "[]", ""), (.encodedResult(Array("[1]".utf8)), "[1]", ""),
-        (
-            .auth(
-                AuthResult(
-                    userID: "u1",
-                    profile: note,
-                    roles: ["writer"],
-                    accessToken: "t",
-                    lastLoginAt: Timestamp(microseconds: 0),
-                    lastSeenAt: Timestamp(microseconds: 1)
-                )
-            ),
-            #"{"user_id":"u1","profile":\#(noteJSON),"roles":["writer"],"access_token":"t","last_login_at":"2000-01-01T00:00:00Z","last_seen_at":"2000-01-01T00:00:00.000001Z"}"#,
-            ""
-        ),
-        (
-            .auth(AuthResult(userID: "u1", profile: note, roles: [], accessToken: "t")),
-            #"{"user_id":"u1","profile":\#(noteJSON),"access_token":"t"}"#, ""
-        ),
-        (.status, #"{"status":"OK"}"#, ""), (.done, #""OK""#, ""),
-        (.value(ResultWriter { $0.strings(["b", "a"]) }), #"["b","a"]"#, ""),
-        (.json(JSONText(validated: Array("{}".utf8))), "{}", ""),
+        (Actions.recordSave.writer(of: .fresh([])), "[]"),
+        (Actions.recordSave.writer(of: .encoded(Array("[1]".utf8), isReplay: true)), "[1]"),
+        (Actions.authLogOut.writer(of: ()), #"{"status":"OK"}"#),
+        (Actions.roleAssign.writer(of: ()), #""OK""#),
+        (ResultWriter { $0.strings(["b", "a"]) }, #"["b","a"]"#),
+        (ResultWriter { $0.json(JSONText(validated: Array("{}".utf8))) }, "{}"),
     ]
 
     @Test(arguments: results)
-    func answersAreTheSameThroughBothDoors(action: ActionResult, result: String, v1Info: String) throws {
+    func answersAreTheSameThroughBothDoors(action: ResultWriter, result: String) throws {
         #expect(writtenJSON { $0.response(action, in: .v1) } == #"{"result":\#(result)}"#)
         #expect(
             writtenJSON { $0.response(action, in: .rpc(RPCID(7))) } == #"{"jsonrpc":"2.0","id":7,"result":\#(result)}"#
@@ -132,10 +115,9 @@ import Testing
             + #"{"id":"u4","type":"error","data":{"name":"ResourceNotFound","code":110,"message":"No."}}]"#
         let info = #""info":{"count":7}"#
         for writer in [Actions.relationQuery.writer(of: page), Actions.relationRequests.writer(of: page)] {
-            let action = ActionResult.value(writer)
-            #expect(writtenJSON { $0.response(action, in: .v1) } == "{\"result\":\(users),\(info)}")
+            #expect(writtenJSON { $0.response(writer, in: .v1) } == "{\"result\":\(users),\(info)}")
             #expect(
-                writtenJSON { $0.response(action, in: .rpc(RPCID(7))) }
+                writtenJSON { $0.response(writer, in: .rpc(RPCID(7))) }
                     == "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"users\":\(users),\(info)}}"
             )
         }
@@ -158,7 +140,7 @@ import Testing
         ]
         for row in rows {
             row.change(&counted)
-            let action = ActionResult.query(counted)
+            let action = Actions.recordQuery.writer(of: .found(counted))
             #expect(writtenJSON { $0.response(action, in: .v1) } == "{\"result\":\(records),\"info\":\(row.info)}")
             #expect(
                 writtenJSON { $0.response(action, in: .rpc(.null)) }
@@ -166,7 +148,7 @@ import Testing
             )
         }
         // A v1 request that asks about nothing but records.
-        let plain = ActionResult.query(QueryResult(records: [], cursor: "x", isDescribed: false))
+        let plain = Actions.recordQuery.writer(of: .found(QueryResult(records: [], cursor: "x", isDescribed: false)))
         #expect(writtenJSON { $0.response(plain, in: .v1) } == #"{"result":[]}"#)
     }
 
@@ -185,7 +167,7 @@ import Testing
     @Test func aBatchIsAnArrayOfAnswers() {
         let text = writtenJSON { writer in
             writer.beginArray()
-            writer.response(.done, in: .rpc(RPCID(1)))
+            writer.response(Actions.roleAssign.writer(of: ()), in: .rpc(RPCID(1)))
             writer.failure(SkyrowError(.methodNotFound, "No."), in: .rpc(RPCID(2)))
             writer.endArray()
         }

@@ -60,18 +60,21 @@ import Testing
     @Test func theTableStandsBesideTheRecords() {
         let author = Record(id: recordID("person/9"), fields: [fieldName("name"): .string("Ada")])
         var result = QueryResult(records: [])
-        func written(_ envelope: Envelope) -> String { writtenJSON { $0.response(.query(result), in: envelope) } }
+        func written(_ result: QueryResult, _ envelope: Envelope) -> String {
+            let result = Actions.recordQuery.writer(of: .found(result))
+            return writtenJSON { $0.response(result, in: envelope) }
+        }
         let info = #""info":{"cursor":null,"has_more":false}"#
-        #expect(written(.rpc(RPCID(1))) == #"{"jsonrpc":"2.0","id":1,"result":{"records":[],\#(info)}}"#)
+        #expect(written(result, .rpc(RPCID(1))) == #"{"jsonrpc":"2.0","id":1,"result":{"records":[],\#(info)}}"#)
         result.included = []
-        #expect(written(.rpc(RPCID(1))) == #"{"jsonrpc":"2.0","id":1,"result":{"records":[],"included":{},\#(info)}}"#)
+        #expect(written(result, .rpc(RPCID(1))) == #"{"jsonrpc":"2.0","id":1,"result":{"records":[],"included":{},\#(info)}}"#)
         result.included = [IncludedRecord(id: "person/9", source: author)]
         let person = #"{"_id":"person/9","_type":"record","_access":null,"name":"Ada"}"#
         #expect(
-            written(.rpc(RPCID(1)))
+            written(result, .rpc(RPCID(1)))
                 == #"{"jsonrpc":"2.0","id":1,"result":{"records":[],"included":{"person/9":\#(person)},\#(info)}}"#
         )
-        #expect(written(.v1) == #"{"result":[],\#(info)}"#)
+        #expect(written(result, .v1) == #"{"result":[],\#(info)}"#)
     }
 
     @Test func idsAreReadAsTheRecordsOfTheTable() throws {

@@ -88,9 +88,10 @@ import Testing
             }
         }
         for query in queries {
-            let request = try readJSON(writtenJSON { $0.queryParameters(query, database: .own) }) {
-                try QueryRequest(parameters: $0)
+            let written = writtenJSON {
+                Actions.recordQuery.parameters.write(QueryRequest(database: .own, query: query), $0)
             }
+            let request = try readJSON(written) { try QueryRequest(parameters: $0) }
             #expect(request.query == query)
         }
     }

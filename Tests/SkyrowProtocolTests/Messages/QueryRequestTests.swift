@@ -148,9 +148,10 @@ import Testing
         others.omittedFields = ["name"]
         let lists = RecordQuery(type: typeName("note"), include: [list, others])
         for query in queries + [lists] {
-            let request = try readJSON(writtenJSON { $0.queryParameters(query, database: .own) }) {
-                try QueryRequest(parameters: $0)
+            let written = writtenJSON {
+                Actions.recordQuery.parameters.write(QueryRequest(database: .own, query: query), $0)
             }
+            let request = try readJSON(written) { try QueryRequest(parameters: $0) }
             #expect(request.query == query)
             #expect(request.database == .own)
         }

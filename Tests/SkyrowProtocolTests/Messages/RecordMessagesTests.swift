@@ -114,17 +114,81 @@ extension SaveRequest.Item {
 
     @Test func clientRequestsAreReadAsTheyWereWritten() throws {
         let drafts = [RecordDraft("note/1", [("a", .integer(1))]), RecordDraft("note/2")]
-        let save = try readJSON(
-            writtenJSON { $0.saveParameters(drafts, database: .own, isAtomic: true, idempotencyKey: "k\"") }
-        ) { try SaveRequest(parameters: $0) }
+        let save = try Actions.recordSave.parameters.checked(
+            SaveRequest(database: .own, items: drafts.map { .draft($0) }, isAtomic: true, idempotencyKey: "k\"")
+        )
         #expect(save.items.map(\.draft) == drafts)
         #expect(save.database == .own && save.isAtomic && save.idempotencyKey == "k\"")
         let ids = [recordID("note/1"), recordID("note/\"2")]
         for database: DatabaseName in [.everyone, .own, .union, .user("u1")] {
-            let request = try readJSON(writtenJSON { $0.recordIDsParameters(ids, database: database) }) {
-                try RecordIDsRequest(parameters: $0)
-            }
+            let request = try Actions.recordFetch.parameters.checked(RecordIDsRequest(database: database, ids: ids))
             #expect(request.ids == ids && request.database == database)
         }
+        let query = QueryRequest(
+            database: .own,
+            query: RecordQuery(type: typeName("note")),
+            explanation: .analyze,
+            timeLimit: .milliseconds(1500)
+        )
+        let explained = try Actions.recordQuery.parameters.checked(query)
+        #expect(explained.explanation == .analyze && explained.timeLimit == query.timeLimit)
+    }
+
+    @Test(arguments: [
+        ("k", true), (String(repeating: "k", count: 64), true), ("", false), (String(repeating: "k", count: 65), false),
+        ("a\0", false),
+    ])
+    func aKeyIsOneToSixtyFourBytesForEveryWrite(key: String, isGood: Bool) {
+        let predicate = RecordPredicate.comparison(.gt, .keyPath(keyPath("n")), .value(.integer(1)))
+        let deletion = BulkRequest(
+            database: .everyone,
+            type: typeName("note"),
+            match: .predicate(predicate),
+            change: .delete,
+            idempotencyKey: key
+        )
+        let update = BulkRequest(
+            database: .everyone,
+            type: typeName("note"),
+            match: .predicate(predicate),
+            change: .update(RecordChanges(RecordDraft("note/1", [("n", .integer(1))])), size: 0),
+            idempotencyKey: key
+        )
+        let ids = RecordIDsRequest(database: .everyone, ids: [recordID("note/1")], idempotencyKey: key)
+        let save = SaveRequest(database: .everyone, items: [.draft(RecordDraft("note/1"))], idempotencyKey: key)
+        checkKey(Actions.recordSave.parameters, save, isGood)
+        checkKey(Actions.recordUpdate.parameters, update, isGood)
+        checkKey(Actions.recordDelete.parameters, .ids(ids), isGood)
+        checkKey(Actions.recordDelete.parameters, .matches(deletion), isGood)
+    }
+
+    private func checkKey<Parameters>(_ form: Form<Parameters>, _ value: Parameters, _ isGood: Bool) {
+        do throws(SkyrowError) {
+            _ = try form.checked(value)
+            #expect(isGood)
+        } catch {
+            #expect(!isGood && error.code == .invalidArgument && error.arguments == ["idempotency_key"])
+            #expect(error.message == "An idempotency key must be 1 to 64 bytes without NUL.")
+        }
+    }
+
+    @Test func anAtomicSaveNamesEveryRecordThatCannotBeRead() throws {
+        let drafts: [SaveRequest.Item] = [.draft(RecordDraft("note/1")), .draft(RecordDraft("note/2"))]
+        try drafts.requireReadable()
+        let one = SkyrowError.invalidArgument("One.", "a")
+        let two = SkyrowError.invalidArgument("Two.", "b")
+        let error = #expect(throws: SkyrowError.self) {
+            try ([.failure(one, id: nil)] + drafts + [.failure(two, id: "note/3")]).requireReadable()
+        }
+        #expect(error?.message == "Nothing was saved, because some of the records could not be read.")
+        #expect(error?.arguments == ["records"])
+        #expect(error?.info["errors"] == .list([.error(one), .error(two)]))
+    }
+
+    @Test func aResultThatIsKeptHasASentenceOfItsOwn() {
+        let kept = Actions.recordSave.writer(of: .encoded([], isReplay: false))
+        #expect(kept.refusalMessage?.hasSuffix("send it again by itself, with the same key.") == true)
+        #expect(Actions.recordSave.writer(of: .fresh([])).refusalMessage == nil)
+        #expect(Actions.recordFetch.writer(of: []).refusalMessage == nil)
     }
 }

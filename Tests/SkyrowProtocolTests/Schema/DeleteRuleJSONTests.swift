@@ -95,7 +95,13 @@ import Testing
         (DeletedDependents(hidden: 1), #"[{"_id":"list/1","_type":"record","deleted_hidden":1}]"#),
     ])
     func whatWentWithARecordIsSaid(dependents: DeletedDependents, text: String) throws {
-        #expect(writtenJSON { $0.written([.deleted(id("list/1"), with: dependents)]) } == text)
-        #expect(try readJSON(text) { json in json.firstElement.map { DeletedDependents($0) } } == dependents)
+        let deleted = DeletionResult.outcomes([.deleted(id("list/1"), with: dependents)])
+        #expect(writtenJSON { Actions.recordDelete.result.write(.fresh(deleted), $0) } == text)
+        let result = try readJSON(text) { try Actions.recordDelete.result.read($0, "result") }
+        guard case .fresh(.outcomes(let outcomes)) = result, case .deleted(let list, let read) = outcomes.first else {
+            Issue.record("\(text)")
+            return
+        }
+        #expect(list == id("list/1") && read == dependents)
     }
 }

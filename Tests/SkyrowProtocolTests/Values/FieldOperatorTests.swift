@@ -194,20 +194,18 @@ import Testing
         // A retry asks for the same.
         #expect(whole.fingerprintSource == named.fingerprintSource)
         #expect(whole.fingerprintSource != changed.fingerprintSource)
-        let written = writtenJSON {
-            $0.saveParameters(
-                [RecordDraft("n/1")],
-                database: .everyone,
-                isAtomic: false,
-                returning: .changed,
-                idempotencyKey: "k"
-            )
-        }
+        let request = SaveRequest(
+            database: .everyone,
+            items: [.draft(RecordDraft("n/1"))],
+            returnedMembers: .changed,
+            idempotencyKey: "k"
+        )
+        let written = writtenJSON { Actions.recordSave.parameters.write(request, $0) }
         #expect(try readJSON(written) { try SaveRequest(parameters: $0).returnedMembers } == .changed)
     }
 
     @Test func anAccountsProfileTakesNoOperators() throws {
         let text = #"{"auth_data":{"username":"a"},"password":"x","profile":{"n":{"$op":"inc","$val":1}}}"#
-        #expect(try refusal(text) { try SignUpRequest(parameters: $0) }?.arguments == ["n"])
+        #expect(try refusal(text) { try Actions.authSignUp.read($0, rules: .rpc) }?.arguments == ["n"])
     }
 }

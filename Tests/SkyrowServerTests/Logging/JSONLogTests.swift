@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowTestSupport
 import Testing
 

@@ -15,6 +15,9 @@ enum FlowSecret {
         SHA256.hash(of: text).bytes
     }
 
+    /// Returns the associated data with which a secret of a flow is authenticated.
+    static func place(_ hash: [UInt8]) -> [String] { ["_flow", Hexadecimal.text(hash)] }
+
     /// Returns the challenge of a verifier (RFC 7636, S256).
     static func challenge(of verifier: String) -> String {
         Base64URL.encode(hash(of: verifier))

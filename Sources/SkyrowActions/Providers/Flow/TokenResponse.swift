@@ -1,5 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 
 /// A provider's response to a code (RFC 6749, 5.1; OpenID Connect Core 1.0, 3.1.3.3).

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import SkyrowConcurrency
 import SkyrowModel
+import SkyrowProtocol
 
 /// A request with everything that belongs to it: its lifecycle decides, and its connection performs.
 ///

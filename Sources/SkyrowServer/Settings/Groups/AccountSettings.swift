@@ -211,7 +211,7 @@ package final class AccountSettings: SettingGroup {
 
     package let sessionLimit = Setting.integer(
         "session-limit",
-        50,
+        ServiceConfiguration.defaultSessionLimit,
         in: 1...10_000,
         unit: "count",
         "The maximum number of sessions of a user; one more ends the least recently used one."
@@ -242,7 +242,7 @@ package final class AccountSettings: SettingGroup {
     ) { text in
         if text == "none" { return [] }
         return text.list { text in
-            ActionName(rawValue: text).flatMap { ActionCatalog[$0].mayTakeStepUp ? $0 : nil }
+            ActionTable[ActionName(text)].flatMap { $0.description.mayTakeStepUp ? $0.description.name : nil }
         }.map(Set.init)
     }.ofApplications
 

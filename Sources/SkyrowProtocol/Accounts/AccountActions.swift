@@ -1,0 +1,216 @@
+import SkyrowJSON
+package import SkyrowModel
+
+/// What `auth:signup` makes an account of: without login data and password, an anonymous one.
+package struct SignUpRequest: Sendable {
+    /// Login keys and their values, `["username": "ann"]`.
+    package var authData: [String: String]
+    package var password: String?
+    /// Further fields of the `user` record.
+    package var profile: [(name: FieldName, value: RecordValue)]
+    package var device: SessionDevice
+
+    package init(
+        authData: [String: String] = [:],
+        password: String? = nil,
+        profile: [(name: FieldName, value: RecordValue)] = [],
+        device: SessionDevice = SessionDevice()
+    ) {
+        self.authData = authData
+        self.password = password
+        self.profile = profile
+        self.device = device
+    }
+
+    fileprivate static func form(_ rules: ReadingRules) -> Form<SignUpRequest> {
+        Form(
+            { SignUpRequest(authData: $0, password: $1, profile: $2 ?? [], device: SessionDevice(id: $3, name: $4)) },
+            Member(
+                "auth_data",
+                \.authData,
+                .loginKeys,
+                "One or more complete login keys with their values; none for an anonymous account.",
+                absent: [:]
+            ),
+            Member(optional: "password", \.password, .secret, "The password; none for an anonymous account."),
+            .profile(\.anyProfile, rules),
+            SessionDevice.id(\.device.id),
+            SessionDevice.name(\.device.name)
+        )
+    }
+
+    private var anyProfile: [(name: FieldName, value: RecordValue)]? { profile.isEmpty ? nil : profile }
+}
+
+/// The account that `auth:login` logs in to.
+package struct LogInRequest: Sendable {
+    package var authData: [String: String]
+    package var password: String
+    /// Replaces the password with the login.
+    package var newPassword: String?
+    package var device: SessionDevice
+
+    package init(
+        authData: [String: String],
+        password: String,
+        newPassword: String? = nil,
+        device: SessionDevice = SessionDevice()
+    ) {
+        self.authData = authData
+        self.password = password
+        self.newPassword = newPassword
+        self.device = device
+    }
+
+    fileprivate static let form = Form(
+        { LogInRequest(authData: $0, password: $1, newPassword: $2, device: SessionDevice(id: $3, name: $4)) },
+        Member(
+            "auth_data",
+            \.authData,
+            .loginKeys,
+            "One complete login key with its value, such as `{\"username\": \"ann\"}`."
+        ),
+        Member("password", \.password, .secret, "The password."),
+        Member(
+            optional: "new_password",
+            \.newPassword,
+            .secret,
+            "Replaces the password, and ends all other sessions."
+        ),
+        SessionDevice.id(\.device.id),
+        SessionDevice.name(\.device.name)
+    )
+}
+
+/// The password that `auth:password` replaces, and the new one.
+package struct ChangePasswordRequest: Sendable {
+    package var oldPassword: String
+    package var password: String
+
+    package init(oldPassword: String, password: String) {
+        self.oldPassword = oldPassword
+        self.password = password
+    }
+}
+
+/// What `auth:register` turns an anonymous account with into one that its user can log in to.
+package struct RegisterRequest: Sendable {
+    /// Login keys and their values, `["username": "ann"]`.
+    package var authData: [String: String]
+    package var password: String
+    /// Further fields of the `user` record.
+    package var profile: [(name: FieldName, value: RecordValue)]
+
+    package init(
+        authData: [String: String],
+        password: String,
+        profile: [(name: FieldName, value: RecordValue)] = []
+    ) {
+        self.authData = authData
+        self.password = password
+        self.profile = profile
+    }
+
+    fileprivate static func form(_ rules: ReadingRules) -> Form<RegisterRequest> {
+        Form(
+            { RegisterRequest(authData: $0, password: $1, profile: $2 ?? []) },
+            Member(
+                "auth_data",
+                \.authData,
+                .loginKeys,
+                "One or more complete login keys with their values, such as `{\"username\": \"ann\"}`."
+            ),
+            Member("password", \.password, .secret, "The password."),
+            .profile(\.anyProfile, rules)
+        )
+    }
+
+    private var anyProfile: [(name: FieldName, value: RecordValue)]? { profile.isEmpty ? nil : profile }
+}
+
+extension Member where Value == [(name: FieldName, value: RecordValue)]? {
+    fileprivate static func profile(
+        _ path: any Swift.KeyPath<Root, Value> & Sendable,
+        _ rules: ReadingRules
+    ) -> Member {
+        Member(optional: "profile", path, .profile(rules), "Further fields of the user record.")
+    }
+}
+
+extension Form {
+    /// Skygear's other way to log in, by a plugin, must not pass for an anonymous sign-up.
+    fileprivate var refusingProvider: Form {
+        reading { json, form throws(SkyrowError) in
+            guard json["provider"]?.isNull ?? true else {
+                throw .invalidArgument("This server has no login provider of this name.", "provider")
+            }
+            return try form.read(json)
+        }
+    }
+}
+
+extension Actions {
+    /// Makes an account, and logs in to it.
+    package static let authSignUp = Action<SignUpRequest, AuthResult>(
+        "auth:signup",
+        "Makes an account and its user record, and logs in; without any parameter the account is anonymous.",
+        requires: .key,
+        scope: .signUp,
+        cost: .password,
+        effect: .once,
+        errors: [.duplicated, .incompatibleSchema, .verificationRequired, .notSupported],
+        SignUpRequest.form(.rpc),
+        v1: SignUpRequest.form(.v1).refusingProvider,
+        result: .authResult
+    )
+
+    /// Logs in with a login key and its password.
+    package static let authLogIn = Action<LogInRequest, AuthResult>(
+        "auth:login",
+        "Returns a new access token for a login key and its password.",
+        requires: .key,
+        scope: .signUp,
+        cost: .password,
+        effect: .once,
+        errors: [
+            .invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired, .passwordPolicyViolated,
+            .notSupported,
+        ],
+        LogInRequest.form,
+        v1: LogInRequest.form.refusingProvider,
+        result: .authResult
+    )
+
+    /// Changes the password of the caller's account.
+    package static let authPassword = Action<ChangePasswordRequest, AuthResult>(
+        "auth:password",
+        "Changes the password, ends every session and returns a new access token.",
+        requires: .user,
+        scope: .account(.writing),
+        cost: .password,
+        effect: .once,
+        errors: [.invalidCredentials, .userDisabled, .passwordPolicyViolated, .notSupported],
+        Form(
+            ChangePasswordRequest.init(oldPassword:password:),
+            Member("old_password", \.oldPassword, .secret, "The present password."),
+            Member("password", \.password, .secret, "The new password.")
+        ),
+        result: .authResult
+    )
+
+    /// Gives the caller's anonymous account login keys and a password.
+    package static let authRegister = Action<RegisterRequest, AuthResult>(
+        "auth:register",
+        "Gives an anonymous account login keys and a password, ends its sessions and returns a new access token; its records stay.",
+        requires: .user,
+        scope: .account(.writing),
+        cost: .password,
+        effect: .once,
+        errors: [
+            .duplicated, .incompatibleSchema, .permissionDenied, .passwordPolicyViolated, .userDisabled, .notSupported,
+        ],
+        RegisterRequest.form(.rpc),
+        v1: RegisterRequest.form(.v1),
+        result: .authResult
+    )
+}

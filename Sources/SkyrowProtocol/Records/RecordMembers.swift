@@ -1,0 +1,83 @@
+import SkyrowJSON
+import SkyrowModel
+
+// The parameters that several actions of records have.
+
+extension MemberDescription {
+    static let database = MemberDescription(
+        "database_id",
+        "The database: `_public`, which is the default, `_private`, a user id, or `_union`.",
+        .nullable(.string(maximum: 255))
+    )
+    static let recordType = MemberDescription(
+        "record_type",
+        "The record type.",
+        .string(maximum: 63),
+        isRequired: true
+    )
+    static let atomic = MemberDescription(
+        "atomic",
+        "Whether one failure undoes the whole request.",
+        .nullable(.boolean)
+    )
+    static let idempotencyKey = MemberDescription(
+        "idempotency_key",
+        "A text of the client's choice; a retry with it gets the first result, for 24 hours.",
+        .nullable(Codec<String>.idempotencyKey.shape)
+    )
+    static let explanation = MemberDescription(
+        "explain",
+        "Returns how PostgreSQL would execute the query; `analyze` executes it too. Only for the master key.",
+        .nullable(.either([.boolean, .oneOfStrings([ExplainMode.analyze.rawValue])]))
+    )
+    static let timeLimit = MemberDescription(
+        "timeout_ms",
+        "The number of milliseconds after which the statement is cancelled; the service's own limit applies as well.",
+        .nullable(.integer(minimum: 1, maximum: WireLimits.timeoutMilliseconds))
+    )
+}
+
+extension Codec<String> {
+    /// The key by which the service recognises the retry of a write.
+    static let idempotencyKey = parsed(maximum: WireLimits.idempotencyKeyBytes) { key, name throws(SkyrowError) in
+        guard (1...WireLimits.idempotencyKeyBytes).contains(key.utf8.count), !key.hasNUL else {
+            throw .invalidArgument(
+                "An idempotency key must be 1 to \(WireLimits.idempotencyKeyBytes) bytes without NUL.",
+                name
+            )
+        }
+        return key
+    } writing: {
+        $0
+    }
+}
+
+extension Parameters {
+    func idempotencyKey() throws(SkyrowError) -> String? {
+        guard let json = self["idempotency_key"] else { return nil }
+        return try Codec<String>.idempotencyKey.read(json, "idempotency_key")
+    }
+}
+
+extension JSONWriter {
+    func databaseID(_ database: DatabaseName) {
+        key("database_id")
+        switch database {
+        case .everyone: string("_public")
+        case .own: string("_private")
+        case .user(let id): string(id.rawValue)
+        case .union: string("_union")
+        }
+    }
+
+    func writeOptions(isAtomic: Bool, idempotencyKey: String?) {
+        if isAtomic {
+            key("atomic")
+            boolean(true)
+        }
+        if let idempotencyKey {
+            key("idempotency_key")
+            string(idempotencyKey)
+        }
+    }
+}
