@@ -83,10 +83,10 @@ test-package: ## Install, use, upgrade, remove and purge the package in a new De
 	@scripts/setup package
 	@scripts/test-package $(ARGS)
 
-manual: setup ## Make Documentation/Settings.md from the program
+manual: setup ## Make Documentation/Settings.md and the tables of Documentation/Protocol from the program
 	@swift build --product skyrow
 	@rm -rf .build/manual
-	@.build/debug/skyrow manual .build/manual
+	@.build/debug/skyrow manual .build/manual Documentation/Protocol/*.md
 	@cp .build/manual/Settings.md Documentation/Settings.md
 	@echo "The man pages are in .build/manual/man: man -l .build/manual/man/skyrow.1"
 

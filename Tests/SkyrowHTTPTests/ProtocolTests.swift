@@ -102,7 +102,7 @@ import Testing
             try ProtocolJSON($0.response.isEmpty ? "null" : $0.response)["result"] != nil
         }
         let shown = try successes.map { try ProtocolJSON($0.request)["method"] }
-        let missing = ActionName.allCases.filter { !shown.contains(.string($0.rawValue)) }
+        let missing = ActionTable.all.map(\.description.name).filter { !shown.contains(.string($0.rawValue)) }
         #expect(missing.isEmpty)
     }
 
@@ -126,9 +126,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ActionName.allCases)
-    func theSectionOfAnActionNamesItsRequirementAndParameters(_ name: ActionName) throws {
-        let action = ActionCatalog[name]
+    @Test(arguments: ActionTable.all.map(\.description))
+    func theSectionOfAnActionNamesItsRequirementAndParameters(_ action: ActionDescription) throws {
+        let name = action.name
         let section = try #require(manual.section("## \(name.rawValue)")).replacing("\n", with: " ")
         #expect(section.contains("*Requires: \(action.requirement.words)"))
         for parameter in action.parameters {
@@ -136,12 +136,42 @@ import Testing
         }
     }
 
+    @Test func theTablesOfParametersAndResultsAreThoseOfTheDescriptions() {
+        let tables = ProtocolTables(ActionTable.all.map(\.description))
+        for page in manual.pages {
+            // Not a comparison in the macro, which would print both pages.
+            let isFilled = tables.filled(page.text) == page.text
+            #expect(isFilled, "Documentation/Protocol/\(page.name).md is stale: run make manual")
+        }
+    }
+
+    /// A section without its markers would not be filled, and neither would one with a marker that is misspelled.
+    @Test(arguments: ActionTable.all.map(\.description.name))
+    func theSectionOfAnActionHasItsTables(_ name: ActionName) throws {
+        let section = try #require(manual.section("## \(name.rawValue)"))
+        let marker = "<!-- parameters and result of \(name.rawValue) -->\n\n"
+        let table = try #require(section.components(separatedBy: marker).dropFirst().first)
+        #expect(table.contains("\n\n<!-- end -->\n"))
+    }
+
+    @Test func everyMarkerHasItsNameAndItsEnd() {
+        let named = manual.text.matches(of: /<!-- (parameters and result|members) of (\S+) -->/)
+        for (_, kind, name) in named.map(\.output) {
+            let isKnown =
+                kind == "members"
+                ? JSONShapeName(rawValue: "\(name)") != nil : ActionTable[ActionName("\(name)")] != nil
+            #expect(isKnown, "\(name)")
+        }
+        #expect(manual.text.ranges(of: "<!--").count == 2 * named.count)
+        #expect(manual.text.ranges(of: "<!-- end -->").count == named.count)
+    }
+
     /// Statements of the manual about numbers and paths, as the code has them.
     @Test func theLimitsAndPathsAreThoseOfTheService() throws {
         let limits = try #require(manual.section("## Limits"))
         let row = try #require(limits.split(separator: "\n").first { $0.contains("`auth:signup`") })
         let named = Set(row.matches(of: /`([a-z_:]+:[a-z_:]+)`/).map { String($0.1) })
-        let hashing = ActionCatalog.all.filter { $0.cost == .password }.map(\.name.rawValue)
+        let hashing = ActionTable.all.map(\.description).filter { $0.cost == .password }.map(\.name.rawValue)
         #expect(named == Set(hashing))
         #expect(
             WireLimits.predicateCount == 1000
@@ -166,12 +196,12 @@ import Testing
             for heading in page.text.matches(of: /(?m)^## (.+)$/).map({ String($0.1) }) {
                 let anchor = ProtocolManual.anchor(of: heading)
                 #expect(head.contains("](#\(anchor))"), "\(page.name): \(heading)")
-                guard ActionName(rawValue: heading) != nil else { continue }
+                guard ActionTable[ActionName(heading)] != nil else { continue }
                 actions.insert(heading)
                 #expect(manual.index.contains("[`\(heading)`](\(page.name).md#\(anchor))"), "\(heading)")
             }
         }
-        #expect(actions == Set(ActionName.allCases.map(\.rawValue)))
+        #expect(actions == Set(ActionTable.all.map(\.description.name.rawValue)))
     }
 
     @Test func theTableOfErrorsIsTheRegistry() throws {

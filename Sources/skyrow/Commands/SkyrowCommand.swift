@@ -16,7 +16,7 @@ struct SkyrowCommand: AsyncParsableCommand {
             DoctorCommand.self,
             PsqlCommand.self,
             MigrateCommand.self,
-            ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
+            ConfigCommand.self, TypesCommand.self, CompletionCommand.self, ManualCommand.self,
         ]
     )
 }
