@@ -61,7 +61,10 @@ final class RecordEncoding: Sendable {
     }
 
     private func seesList(of record: StoredRecord, _ reader: FieldAccess) -> Bool {
-        guard case .audience(let audience) = reader, let user = audience.user else { return false }
+        if key.view.list.isAlways { return true }
+        guard !key.view.list.isNever, case .audience(let audience) = reader, let user = audience.user else {
+            return false
+        }
         return record.database != .everyone
             || key.view.list.holds(
                 isOwner: record.owner == user,
