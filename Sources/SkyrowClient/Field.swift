@@ -60,7 +60,9 @@ public struct Field: Hashable, Sendable {
 
     /// The condition of an operator: `Field("tags").compared(by: .containsAny, to: ["red", "blue"])`.
     ///
-    /// - Parameter value: a value, or the values of a list as an array.
+    /// - Parameters:
+    ///   - comparison: the operator.
+    ///   - value: a value, or the values of a list as an array.
     public func compared(by comparison: ComparisonOperator, to value: RecordValue) -> RecordPredicate {
         if comparison.row.takesList, case .array(let values) = value {
             return .comparison(comparison, operand, .list(values))

@@ -124,28 +124,28 @@ extension RecordStore {
     /// Runs a statement that reads, and returns its rows.
     func read<Row>(_ columns: Columns<Row>, _ statement: (SQL) throws -> SQL) async throws(SkyrowError) -> [Row] {
         var rows: [Row] = []
-        try await run(writes: false, { try statement(columns.list) }) { rows = try $0.rows(columns) }
+        try await run(writes: false, { try statement(columns.list) }, { rows = try $0.rows(columns) })
         return rows
     }
 
     /// Runs a statement that writes, and returns its rows.
     func write<Row>(_ columns: Columns<Row>, _ statement: (SQL) throws -> SQL) async throws(SkyrowError) -> [Row] {
         var rows: [Row] = []
-        try await run(writes: true, { try statement(columns.list) }) { rows = try $0.rows(columns) }
+        try await run(writes: true, { try statement(columns.list) }, { rows = try $0.rows(columns) })
         return rows
     }
 
     /// Runs a statement that reads; returns the only column of its first row, or nil without rows.
     func value<Value: PostgresDecodable>(reading statement: SQL) async throws(SkyrowError) -> Value? {
         var value: Value?
-        try await run(writes: false, { statement }) { value = try $0.first() }
+        try await run(writes: false, { statement }, { value = try $0.first() })
         return value
     }
 
     /// Runs a statement that writes; returns the only column of its first row, or nil without rows.
     func value<Value: PostgresDecodable>(writing statement: SQL) async throws(SkyrowError) -> Value? {
         var value: Value?
-        try await run(writes: true, { statement }) { value = try $0.first() }
+        try await run(writes: true, { statement }, { value = try $0.first() })
         return value
     }
 

@@ -67,7 +67,10 @@ import Testing
         let info = #""info":{"cursor":null,"has_more":false}"#
         #expect(written(result, .rpc(RPCID(1))) == #"{"jsonrpc":"2.0","id":1,"result":{"records":[],\#(info)}}"#)
         result.included = []
-        #expect(written(result, .rpc(RPCID(1))) == #"{"jsonrpc":"2.0","id":1,"result":{"records":[],"included":{},\#(info)}}"#)
+        #expect(
+            written(result, .rpc(RPCID(1)))
+                == #"{"jsonrpc":"2.0","id":1,"result":{"records":[],"included":{},\#(info)}}"#
+        )
         result.included = [IncludedRecord(id: "person/9", source: author)]
         let person = #"{"_id":"person/9","_type":"record","_access":null,"name":"Ada"}"#
         #expect(
