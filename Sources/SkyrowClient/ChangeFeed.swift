@@ -263,7 +263,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 }
 
 extension ChangeFeed.Position {
-    /// nil where there is none after a reset.
+    /// nil after a reset that leaves none.
     fileprivate init?(after page: ChangesResult) {
         if let cursor = page.cursor {
             self.init(.cursor, cursor)

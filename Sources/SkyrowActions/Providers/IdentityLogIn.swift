@@ -9,7 +9,7 @@ struct IdentityLogIn {
     let opening: ActionService.Opening
     /// The fields to merge into the profile.
     var profile: [(name: FieldName, value: RecordValue)] = []
-    /// Whether the account is created if there is none.
+    /// Whether a missing account is created.
     var makesAccounts = false
     /// Whether a new account gets the address that the provider has verified.
     var trustsEmail = false
@@ -38,7 +38,7 @@ extension ActionService {
         return try await self.logIn(logIn)
     }
 
-    /// Opens a session for an identity, and creates its account if there is none.
+    /// Opens a session for an identity, and creates its account if it is missing.
     func logIn(_ logIn: IdentityLogIn) async throws(SkyrowError) -> AuthResult {
         let identity = logIn.identity
         var known: UserID?

@@ -19,7 +19,7 @@ final class OutletRoom: Sendable {
 
     private var isEmpty: Bool { pending.load(ordering: .relaxed) == 0 && held.load(ordering: .relaxed) == 0 }
 
-    /// Adds the bytes of a message; false when there is no room for it.
+    /// Adds the bytes of a message; false when it does not fit.
     func enter(_ bytes: Int) -> Bool {
         let total = pending.add(bytes, ordering: .relaxed).newValue
         guard total > limit, total != bytes else { return true }

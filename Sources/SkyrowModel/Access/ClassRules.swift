@@ -137,7 +137,7 @@ package final class ClassRules: Sendable {
         // Every logged-in user may write what the public may write, but only logged-in users write.
         if rule.allow.isEmpty || (action != .read && audience.user == nil) { return .never }
         let allowed = isMet ? .always : AccessCondition(allowing: rule.allow, audience, members)
-        // An access list admits the owner, and those whom an entry admits.
+        // An access list admits the owner and the users of its entries.
         var list: Set<AccessCondition.Test> = [.listed(action)]
         if audience.user != nil {
             list.insert(.owner)

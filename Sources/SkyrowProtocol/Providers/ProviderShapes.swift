@@ -50,7 +50,7 @@ extension Codec<ProviderTokens> {
 }
 
 extension Codec<JSONText> {
-    /// An object with any members, of so many bytes of JSON at most.
+    /// An object with any members, of at most this many bytes of JSON.
     static func anyObject(atMost maximum: Int = .max) -> Codec {
         Codec(.object([], others: .any)) { json, name throws(SkyrowError) in
             guard json.isObject else { throw .wrongType(name, "an object") }

@@ -198,7 +198,7 @@ extension AggregateRequest {
 }
 
 extension ExplainMode {
-    /// Reads `"explain": true` or `"analyze"`; nil where the query is to be answered.
+    /// Reads `"explain": true` or `"analyze"`; nil where the query is executed.
     fileprivate init?(_ parameters: Parameters) throws(SkyrowError) {
         guard let value = parameters["explain"], value.boolean != false else { return nil }
         if value.boolean == true {

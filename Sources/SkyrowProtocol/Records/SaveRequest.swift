@@ -142,7 +142,7 @@ extension SaveRequest {
 extension RecordDraft {
     /// Has the save create nothing; a revision that is named says so already.
     ///
-    /// Throws `108 InvalidArgument` for a record that is to be new.
+    /// Throws `108 InvalidArgument` for a record that must be new.
     fileprivate mutating func requireUpdate() throws(SkyrowError) {
         guard precondition != .isNew, !id.isTemporary else {
             throw .invalidArgument("With \"update_only\", no record can be new.", "update_only")

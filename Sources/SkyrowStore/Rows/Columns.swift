@@ -92,7 +92,7 @@ struct RowReader {
         self.column = column
     }
 
-    /// Passes over so many columns if the next one is NULL.
+    /// Skips a number of columns if the next one is NULL.
     mutating func skipsNull(_ width: Int) -> Bool {
         guard result.isNull(row: row, column: column) else { return false }
         column += width

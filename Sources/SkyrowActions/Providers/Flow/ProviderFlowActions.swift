@@ -82,7 +82,7 @@ extension ActionService {
     }
 
     /// Throws `134 InvalidToken` for a code that is wrong, used or expired, for another verifier, and for a session of another
-    /// user than the one who started; and what ``logIn(_:)`` and ``link(_:with:session:begunBy:_:)`` throw.
+    /// user than the one that started; and what ``logIn(_:)`` and ``link(_:with:session:begunBy:_:)`` throw.
     func finishProvider(_ request: ProviderFinishRequest, _ call: Call) async throws(SkyrowError) -> AuthResult {
         let hash = FlowSecret.hash(of: request.code)
         // A request with another verifier uses the code up, too.
