@@ -203,7 +203,7 @@ package final class RecordStore: Sendable {
             for await _ in signals {
                 let start = ContinuousClock.now
                 while (try? await reloadCatalog(.everything)) == nil, !Task.isCancelled {
-                    try? await ServiceTimer.sleep(for: .seconds(1))
+                    try? await ServiceTimer.sleep(for: Self.retryPause)
                 }
                 await pauseAfterHands(max(.milliseconds(200), (ContinuousClock.now - start) * 20))
             }
@@ -219,9 +219,10 @@ package final class RecordStore: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await _ in signals {
-                    guard let part = changed.take() else { continue }
-                    // A part that could not be read is retried with the next change.
-                    if (try? await self.reloadCatalog(part)) == nil { changed.add(part) }
+                    while let part = changed.take(), (try? await self.reloadCatalog(part)) == nil {
+                        changed.add(part)
+                        guard (try? await ServiceTimer.sleep(for: Self.retryPause)) != nil else { break }
+                    }
                 }
             }
             group.addTask {
@@ -254,8 +255,13 @@ package final class RecordStore: Sendable {
         }
     }
 
+    /// The pause before a failed reading of the catalog is repeated.
+    private static let retryPause: Duration = .seconds(1)
+
     /// Checks for changes every few seconds, until the task is cancelled; less often for a large schema, in at most 1/200 of
     /// the time.
+    ///
+    /// A single check that takes long, for example on a busy machine, delays the next one by a bounded time.
     private func lookForChanges(_ found: (CatalogPart) -> Void) async {
         var pause = schemaCheckInterval
         while (try? await ServiceTimer.sleep(for: pause)) != nil {
@@ -270,7 +276,7 @@ package final class RecordStore: Sendable {
             }
             try? await readSizes()
             try? await followStart()
-            pause = max(schemaCheckInterval, (ContinuousClock.now - start) * 200)
+            pause = min(max(schemaCheckInterval, (ContinuousClock.now - start) * 200), schemaCheckInterval * 20)
         }
     }
 

@@ -54,6 +54,42 @@ import Testing
         }
     }
 
+    /// A check finds a change once, so a reading that fails then must be repeated.
+    @Test func aReadingThatFailedIsRepeated() async throws {
+        try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
+            try await withPostgresClient(database.url, configure: { $0.searchPath = ["app"] }) { client in
+                let store = RecordStore(
+                    client: client,
+                    schema: "app",
+                    mode: .development,
+                    schemaCheckInterval: .milliseconds(20),
+                    rulesPatience: testPatience,
+                    logger: .silent
+                )
+                try await store.prepare()
+                let readings = store.cache.statistics.readings
+                try await withRunning {
+                    await store.run()
+                } while: {
+                    try await waiting(until: "the store listens") { store.cache.statistics.readings > readings }
+                    let failures = store.cache.statistics.failures
+                    // Without a search path no event trigger announces the change.
+                    try await database.psql(
+                        """
+                        ALTER TABLE app_internal._class_rule RENAME TO _away;
+                        ALTER TABLE app."user" ADD COLUMN stars bigint;
+                        """
+                    )
+                    try await waiting(until: "a reading fails") { store.cache.statistics.failures > failures }
+                    try await database.psql("ALTER TABLE app_internal._away RENAME TO _class_rule")
+                    try await waiting(until: "the field is known") {
+                        store.cache.current[type("user")]?[field("stars")] != nil
+                    }
+                }
+            }
+        }
+    }
+
     @Test func whatChangedIsReadAndNothingElse() {
         let old = SchemaVersions(numbers: ["note": 1, "memo": 2, "gone": 3, "not a type": 4])
         #expect(old.changes(since: old) == nil)

@@ -159,7 +159,7 @@ final class PostgresConnection {
             // A pooler invents a process id, and may assign another server process to the next transaction.
             let isOwn: SQL = preparedStatements == .always ? "true" : "a.pid = \(PQbackendPID(handle))"
             let calls = ["''"] + settings.calls(isLocal: false)
-            let result = try runAlone(
+            let result = try runDespiteTimeout(
                 """
                 SELECT a.pid, a.backend_start, CASE WHEN \(isOwn) THEN concat(\(calls.joined(separator: ", "))) END IS NOT NULL
                 FROM pg_stat_get_activity(pg_backend_pid()) AS a
@@ -180,6 +180,22 @@ final class PostgresConnection {
         if !calls.isEmpty { transactionSettings = "SELECT \(calls.joined(separator: ", "))" }
         if preparedStatements == .whereKept { usesNamedStatements = try poolerKeepsStatements() }
     }
+
+    /// Runs a statement that a short `statement_timeout` of the role or database, not yet replaced, may cancel.
+    ///
+    /// The first statements of a session load PostgreSQL's catalogs into its caches; what a cancelled attempt has loaded makes
+    /// the next one faster.
+    private func runDespiteTimeout(_ sql: SQL) throws(PostgresError) -> PostgresResult {
+        for _ in 1..<Self.maximumAttempts {
+            do throws(PostgresError) {
+                return try runAlone(sql)
+            } catch where error.sqlState == .queryCanceled {}
+        }
+        return try runAlone(sql)
+    }
+
+    /// Upper bound on the attempts to apply the settings of a session.
+    private static let maximumAttempts = 50
 
     /// Whether a pooler prepares statements in every session in which they run, as PgBouncer does from 1.21 on with
     /// `max_prepared_statements`.

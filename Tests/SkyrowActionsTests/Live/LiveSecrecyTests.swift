@@ -64,6 +64,11 @@ import Testing
                     try await session.subscribe(request, as: .anonymous)
                     try await outlet.waitUntilReady(name)
                 }
+                // Polling would report what came before and the transaction as one change.
+                try await fixture.change("INSERT INTO category (_id) VALUES ('before\(place)')")
+                try await waiting(until: "everything before has arrived", hearing: [outlet]) {
+                    outlet.held("marks")["category/before\(place)"] != nil
+                }
                 outlet.clear()
                 try await fixture.service.store.client.withTransaction { transaction in
                     try await transaction.executeScript("SET LOCAL search_path = app, app_internal, pg_temp")
