@@ -189,7 +189,9 @@ final class PostgresConnection {
         for _ in 1..<Self.maximumAttempts {
             do throws(PostgresError) {
                 return try runAlone(sql)
-            } catch where error.sqlState == .queryCanceled {}
+            } catch {
+                guard error.sqlState == .queryCanceled else { throw error }
+            }
         }
         return try runAlone(sql)
     }
