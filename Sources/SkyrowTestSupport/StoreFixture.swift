@@ -25,7 +25,7 @@ package struct StoreFixture {
 }
 
 /// The age up to which tests of other things accept stale type rules: a machine busy with other tests reloads them late.
-package let testPatience = Duration.seconds(300)
+package let testPatience = Duration.seconds(1200)
 
 /// Runs `body` with a prepared, running store on a temporary database, in the shared cluster unless another is given.
 package func withStore<Success: Sendable>(

@@ -11,9 +11,9 @@ package struct WaitTimedOut: Error, CustomStringConvertible {
     }
 }
 
-/// The default timeout of a wait: long compared to any operation on a busy machine, short compared to the time limit of
-/// a whole run (scripts/test).
-package let patience: Duration = .seconds(120)
+/// The default timeout of a wait, which only ends what hangs: long compared to any operation on a slow and busy machine, short
+/// compared to the time limit of a whole run (scripts/test).
+package let patience: Duration = .seconds(600)
 
 /// The multiplier of all timeouts. `SKYROW_TEST_SLOWNESS` states how slow the build under test is, such as one with a
 /// sanitizer.

@@ -7,7 +7,7 @@
 /// ```
 package func withRunning<Success>(
     _ run: @escaping @Sendable () async throws -> Void,
-    within limit: Duration = .seconds(300),
+    within limit: Duration = .seconds(1200),
     while body: () async throws -> Success
 ) async throws -> Success {
     let running = Task { try await run() }

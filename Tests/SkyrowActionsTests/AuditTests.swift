@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// What is kept about accounts.
-@Suite(.timeLimit(.minutes(10))) struct AuditTests {
+@Suite(.timeLimit(.minutes(60))) struct AuditTests {
     private static let here = ClientKey(high: 1, low: 1)
     private static let origin = RequestOrigin(address: "192.0.2.7", userAgent: "Notes/1", requestID: "r1")
     private static let secrets = ["secret", "wrong guess", "another", "unknown@example.org"]

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// What is left of accounts that were deleted.
-@Suite(.timeLimit(.minutes(10))) struct DeleteAccountTests {
+@Suite(.timeLimit(.minutes(60))) struct DeleteAccountTests {
     private static let rules = DeletedUserRules("note=delete,purchase=transfer:heir,item=delete,order=delete")!
 
     /// The types of these tests: notes refer to profiles, purchases to orders, items to orders and to each other.

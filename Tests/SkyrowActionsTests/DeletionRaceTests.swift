@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Requests of an account that run beside its deletion.
-@Suite(.timeLimit(.minutes(10))) struct DeletionRaceTests {
+@Suite(.timeLimit(.minutes(60))) struct DeletionRaceTests {
     private static let rounds = 15
 
     /// What a user does until it is refused; returns the access tokens that came back.

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Rules of fields of all types, in every process at once.
-@Suite(.timeLimit(.minutes(10))) struct FieldAccessProcessTests {
+@Suite(.timeLimit(.minutes(60))) struct FieldAccessProcessTests {
     @Test func anotherProcessGoesByRulesOfEveryTypeAtOnce() async throws {
         try await withService { fixture in
             try await fixture.psql(

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// What is observed of logins, of what they cost and of what is refused.
-@Suite(.timeLimit(.minutes(10))) struct LogInObservationTests {
+@Suite(.timeLimit(.minutes(60))) struct LogInObservationTests {
     /// The logins that were observed since the log was cleared, with the names of errors.
     private func logIns(_ fixture: ServiceFixture) -> [String] {
         var found: [String] = []

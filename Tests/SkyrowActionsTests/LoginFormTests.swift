@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Login keys that look alike, and what new ones and new passwords must be.
-@Suite(.timeLimit(.minutes(10))) struct LoginFormTests {
+@Suite(.timeLimit(.minutes(60))) struct LoginFormTests {
     private static let password = "correct horse"
 
     private func service(_ fixture: ServiceFixture, _ policy: AccountPolicy) -> ActionService {

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Merging an anonymous account into another one.
-@Suite(.timeLimit(.minutes(10))) struct MergeTests {
+@Suite(.timeLimit(.minutes(60))) struct MergeTests {
     /// Folders and notes: a note is in a folder, refers to another note and to several, and has likes; a slug is unique.
     private static let types = """
         SELECT _create_type(name) FROM unnest('{folder,note,post}'::text[]) AS name;

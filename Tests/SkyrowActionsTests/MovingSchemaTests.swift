@@ -7,7 +7,7 @@ import Testing
 
 @testable import SkyrowActions
 
-@Suite(.timeLimit(.minutes(5))) struct MovingSchemaTests {
+@Suite(.timeLimit(.minutes(60))) struct MovingSchemaTests {
     /// The eight clients, and the ninth with psql.
     @Test func aChangeOfTheSchemaNeverShowsInReadsAndSavesOfOthers() async throws {
         try await withService { fixture in

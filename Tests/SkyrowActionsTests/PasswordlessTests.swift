@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Services whose users have no passwords.
-@Suite(.timeLimit(.minutes(10))) struct PasswordlessTests {
+@Suite(.timeLimit(.minutes(60))) struct PasswordlessTests {
     private func withoutPasswords(_ mailing: MailingFixture) -> MailingFixture {
         mailing.configured {
             $0.accounts.admitsPasswords = false

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Anonymous accounts: who makes them, how they get a password, and when they end.
-@Suite(.timeLimit(.minutes(10))) struct RegisterTests {
+@Suite(.timeLimit(.minutes(60))) struct RegisterTests {
     private func register(
         _ account: AuthResult,
         _ authData: [String: String] = ["username": "ann"],

@@ -12,7 +12,7 @@ import Testing
 ///
 /// Statements join record tables with reserved ones, so a column that a statement names without its table becomes
 /// ambiguous as soon as an application has a field of that name.
-@Suite(.timeLimit(.minutes(10))) struct ReservedColumnNameTests {
+@Suite(.timeLimit(.minutes(60))) struct ReservedColumnNameTests {
     /// A type of field, a value of it, and one to save later.
     struct Kind: Sendable, CustomTestStringConvertible {
         var type: FieldType

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SkyrowActions
 
-@Suite(.timeLimit(.minutes(10))) struct RoleMembershipTests {
+@Suite(.timeLimit(.minutes(60))) struct RoleMembershipTests {
     private static let master = ServiceFixture.masterCaller
 
     private func list(_ entries: (Subject, AccessLevel)...) -> AccessList {

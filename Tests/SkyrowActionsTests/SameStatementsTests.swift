@@ -11,7 +11,7 @@ import Testing
 
 /// Whether there is an account changes neither which statements are sent nor their order, whatever the machine's clock says of it;
 /// times are compared by the attacks `mail-timing`.
-@Suite(.timeLimit(.minutes(5))) struct SameStatementsTests {
+@Suite(.timeLimit(.minutes(60))) struct SameStatementsTests {
     private final class Sent: Sendable {
         private let texts = Mutex<[String]>([])
 

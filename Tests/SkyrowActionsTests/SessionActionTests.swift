@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Sessions as their user sees and ends them.
-@Suite(.timeLimit(.minutes(10))) struct SessionActionTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionActionTests {
     private let ann = LogInRequest(authData: ["username": "ann"], password: "secret")
 
     private func names(_ sessions: [AccountSession]) -> [String] {

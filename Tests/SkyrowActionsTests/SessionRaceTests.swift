@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Sessions that are used by many callers while they end, and those that nobody uses.
-@Suite(.timeLimit(.minutes(10))) struct SessionRaceTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionRaceTests {
     enum Ending: String, CaseIterable, Sendable {
         case changedPassword, disabledAndEnabled, loggedOut
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Sessions that get another token.
-@Suite(.timeLimit(.minutes(10))) struct SessionRotationTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionRotationTests {
     private static let age = "UPDATE _session SET rotated_at = now() - interval '31 s'"
 
     private func rotate(_ token: String, _ service: ActionService) async throws -> String {

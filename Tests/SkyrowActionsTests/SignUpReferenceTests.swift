@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// References in the profiles of new accounts, which are judged as those of every other save.
-@Suite(.timeLimit(.minutes(10))) struct SignUpReferenceTests {
+@Suite(.timeLimit(.minutes(60))) struct SignUpReferenceTests {
     private enum Way: CaseIterable {
         case anonymous, password, register
         /// No session is opened before the address is proved.

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// What a token alone does not do.
-@Suite(.timeLimit(.minutes(10))) struct StepUpTests {
+@Suite(.timeLimit(.minutes(60))) struct StepUpTests {
     private static let here = ClientKey(high: 1, low: 1)
 
     /// A session of ann, with what it was opened by.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SkyrowActions
 
-@Suite(.timeLimit(.minutes(10))) struct UserRelationTests {
+@Suite(.timeLimit(.minutes(60))) struct UserRelationTests {
     /// Users by name, as callers.
     private func signUp(_ fixture: ServiceFixture, _ names: String...) async throws -> [Caller] {
         var callers: [Caller] = []

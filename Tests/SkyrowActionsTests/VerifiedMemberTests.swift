@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// What `_verified` of a profile says after each change of its address.
-@Suite(.timeLimit(.minutes(10))) struct VerifiedMemberTests {
+@Suite(.timeLimit(.minutes(60))) struct VerifiedMemberTests {
     private func state(_ fixture: ServiceFixture) async throws -> String {
         try await fixture.psql("SELECT coalesce(_verified::text, '-') FROM \"user\"")
     }

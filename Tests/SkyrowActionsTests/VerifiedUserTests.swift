@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Users with a verified address, whom access lists and rules name.
-@Suite(.timeLimit(.minutes(10))) struct VerifiedUserTests {
+@Suite(.timeLimit(.minutes(60))) struct VerifiedUserTests {
     /// Whether the user of a session reads a record, as a request of it finds out.
     private func reads(_ fixture: ServiceFixture, _ token: String, _ id: String = "note/1") async throws -> Bool {
         let caller = try await fixture.service.authenticate(.token(token), for: .user)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SkyrowTestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct OpenDatabaseLimitTests {
+@Suite(.timeLimit(.minutes(60))) struct OpenDatabaseLimitTests {
     @Test func theOthersWaitUntilATurnIsGivenBack() async throws {
         let limit = OpenDatabaseLimit(1)
         let (begun, end) = (Deferred<Void>(), Deferred<Void>())

@@ -11,7 +11,7 @@ import Testing
 @testable import skyrow
 
 /// Live queries of the client against the built service.
-@Suite(.timeLimit(.minutes(10))) struct LiveClientTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveClientTests {
     /// The records of a query, kept by a task of its own.
     private final class Shown: Sendable {
         private let state = Mutex<(records: LiveRecords, error: (any Error)?)>((LiveRecords(), nil))

@@ -53,7 +53,7 @@ final class RunningService: Sendable {
         let complaints = Tool.lines(of: errors)
         let hasGivenKeys = environment["SKYROW_API_KEY"] != nil
         // A service that is killed closes its output.
-        let announcement = try await waiting(for: "skyrow to say that it serves", within: .seconds(180)) {
+        let announcement = try await waiting(for: "skyrow to say that it serves", within: .seconds(600)) {
             process.send(signal: SIGKILL)
         } _: {
             var announcement: [String] = []

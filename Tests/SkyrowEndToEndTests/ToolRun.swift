@@ -45,7 +45,7 @@ enum Tool {
     ) async throws -> Result {
         let (child, output, errors) = try await launch(words, environment: environment, input: input.map(pipe))
         let command = words.joined(separator: " ")
-        return try await waiting(for: "the end of \(command)", within: .seconds(300)) {
+        return try await waiting(for: "the end of \(command)", within: .seconds(1200)) {
             child.send(signal: SIGKILL)
         } _: {
             async let outputText = text(of: output)

@@ -4,7 +4,7 @@ import Testing
 @testable import SkyrowHTTP
 
 /// What of an access list comes with a record, on the ways to it that the oracle does not take.
-@Suite(.timeLimit(.minutes(10))) struct AccessListReadersTests {
+@Suite(.timeLimit(.minutes(60))) struct AccessListReadersTests {
     private static let master = TestService.masterKey
 
     private struct World {

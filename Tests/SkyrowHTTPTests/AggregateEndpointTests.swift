@@ -2,7 +2,7 @@ import SkyrowModel
 import Testing
 
 /// `record:aggregate` through both envelopes.
-@Suite(.timeLimit(.minutes(5))) struct AggregateEndpointTests {
+@Suite(.timeLimit(.minutes(60))) struct AggregateEndpointTests {
     @Test func bothEnvelopesAnswerGroups() async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")

@@ -3,7 +3,7 @@ import SkyrowTestSupport
 import Testing
 
 /// `record:update`, and `record:delete` by a predicate, through both envelopes.
-@Suite(.timeLimit(.minutes(5))) struct BulkEndpointTests {
+@Suite(.timeLimit(.minutes(60))) struct BulkEndpointTests {
     private static let late = #"["gt",{"$type":"keypath","$val":"days"},2]"#
 
     private func withTasks(_ body: @escaping @Sendable (TestService, String, String) async throws -> Void) async throws

@@ -3,7 +3,7 @@ import SkyrowModel
 import Testing
 
 /// `changes:fetch` and `changes:compare` over the wire.
-@Suite(.timeLimit(.minutes(5))) struct ChangeEndpointTests {
+@Suite(.timeLimit(.minutes(60))) struct ChangeEndpointTests {
     private func save(_ service: TestService, _ token: String, _ ids: [String], _ title: String = "a") async throws {
         let records = ids.map { #"{"_id":"\#($0)","title":"\#(title)"}"# }.joined(separator: ",")
         let saved = try await service.call("record:save", #"{"records":[\#(records)]}"#, token: token)

@@ -2,7 +2,7 @@ import SkyrowTestSupport
 import Testing
 
 /// `schema:access:set` and what it does to calls, at the door of the service.
-@Suite(.timeLimit(.minutes(10))) struct ClassAccessActionTests {
+@Suite(.timeLimit(.minutes(60))) struct ClassAccessActionTests {
     @Test func onlyThoseWhomARuleAllowsItCreateAndRead() async throws {
         try await withService { service in
             let (id, ann) = try await service.signUp("ann")

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowHTTP
 
 /// Every action with every kind of credentials, outside of development mode.
-@Suite(.timeLimit(.minutes(10))) struct CredentialSweepTests {
+@Suite(.timeLimit(.minutes(60))) struct CredentialSweepTests {
     /// Who calls.
     enum Column: String, CaseIterable, Sendable {
         case noKey, wrongKey, key, anonymousAccount, user, owner, administrator, disabled, endedSession

@@ -2,7 +2,7 @@ import SkyrowTestSupport
 import Testing
 
 /// The member `fields` of `schema:access:set` and what it does to calls, in both envelopes.
-@Suite(.timeLimit(.minutes(10))) struct FieldRuleActionTests {
+@Suite(.timeLimit(.minutes(60))) struct FieldRuleActionTests {
     private static let rules = """
         {"record_type":"movie","fields":{"director":{"read":[{"owner":true},{"role":"staff"}],"update":[{"role":"staff"}]},
          "score":{"create":[],"update":[]}}}

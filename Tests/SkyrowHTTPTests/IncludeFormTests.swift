@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowHTTP
 
 /// `include_form` through both envelopes.
-@Suite(.timeLimit(.minutes(5))) struct IncludeFormTests {
+@Suite(.timeLimit(.minutes(60))) struct IncludeFormTests {
     @Test func onlyJSONRPCHasATable() async throws {
         try await withService { service in
             let ann = try await service.signUp("ann")

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowHTTP
 
 /// What a key for the type `note` reaches: its records, and by no way those of the type `secret`.
-@Suite(.timeLimit(.minutes(10))) struct KeyScopeTests {
+@Suite(.timeLimit(.minutes(60))) struct KeyScopeTests {
     private static let master = TestService.masterKey
 
     /// A call, and the scope that a key for `note` alone lacks for it; nil where it may be made.

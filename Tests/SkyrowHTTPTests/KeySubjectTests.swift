@@ -3,7 +3,7 @@ import Testing
 
 /// The name of a key as a subject, where the oracle of access does not look: in both envelopes, of profiles, roles and default lists, and
 /// what is said of it to others.
-@Suite(.timeLimit(.minutes(5))) struct KeySubjectTests {
+@Suite(.timeLimit(.minutes(60))) struct KeySubjectTests {
     /// Keys by their names.
     private func keys(_ service: TestService, _ names: String...) async throws -> [String] {
         var texts: [String] = []

@@ -2,7 +2,7 @@ import SkyrowModel
 import Testing
 
 /// Pages of `record:query` through both envelopes.
-@Suite(.timeLimit(.minutes(5))) struct QueryPagingTests {
+@Suite(.timeLimit(.minutes(60))) struct QueryPagingTests {
     private static func fill(_ service: TestService, token: String) async throws {
         let records = (1...7).map { "{\"_id\":\"note/\($0)\",\"n\":\($0 / 2)}" }.joined(separator: ",")
         _ = try await service.call("record:save", "{\"records\":[\(records)]}", token: token)

@@ -2,7 +2,7 @@ import SkyrowTestSupport
 import Testing
 
 /// Entries of access lists about relations of users, and rules about groups and registered users, at the door of the service.
-@Suite(.timeLimit(.minutes(10))) struct RelationEntryTests {
+@Suite(.timeLimit(.minutes(60))) struct RelationEntryTests {
     private func befriend(_ service: TestService, _ a: (id: String, token: String), _ b: (id: String, token: String))
         async throws
     {

@@ -3,7 +3,7 @@ import SkyrowTestSupport
 import Testing
 
 /// `schema:field_access:get` and `schema:field_access:update` as Skygear's clients send them, and what they do to calls.
-@Suite(.timeLimit(.minutes(10))) struct SkygearFieldAccessTests {
+@Suite(.timeLimit(.minutes(60))) struct SkygearFieldAccessTests {
     /// A rule as it is sent; `flags` has a letter for what is allowed: w, r, c, d.
     private static func rule(_ type: String, _ field: String, _ role: String, _ flags: String) -> String {
         let members = [("writable", "w"), ("readable", "r"), ("comparable", "c"), ("discoverable", "d")].map {

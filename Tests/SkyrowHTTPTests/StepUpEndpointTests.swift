@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowHTTP
 
 /// Which calls take that the user has proved who it is, at both endpoints.
-@Suite(.timeLimit(.minutes(10))) struct StepUpEndpointTests {
+@Suite(.timeLimit(.minutes(60))) struct StepUpEndpointTests {
     private static let logIn = #"{"auth_data":{"username":"ann"},"password":"a long secret"}"#
 
     private func session(_ service: TestService) async throws -> String {

@@ -22,6 +22,22 @@ struct TestServer: Sendable {
     }
 }
 
+extension HTTPLimits {
+    /// The limits with long deadlines of clients, unless a test has set them: on a busy machine a client of a test is slow, too.
+    var waitingForBusyMachines: HTTPLimits {
+        var limits = self
+        let usual = HTTPLimits()
+        let deadlines: [WritableKeyPath<HTTPLimits, TimeAmount>] = [
+            \.handshake, \.firstHead, \.idle, \.bodyTime, \.response, \.writeStall, \.shutdown,
+            \.live.authentication, \.live.silence, \.live.lagging,
+        ]
+        for deadline in deadlines where limits[keyPath: deadline] == usual[keyPath: deadline] {
+            limits[keyPath: deadline] = .minutes(20)
+        }
+        return limits
+    }
+}
+
 /// Runs a server for the length of `body`, then shuts it down and waits for it to end.
 func withServer<Success: Sendable>(
     _ responder: any HTTPResponder,
@@ -32,6 +48,7 @@ func withServer<Success: Sendable>(
     logger: Logger = .silent,
     _ body: (TestServer) async throws -> Success
 ) async throws -> Success {
+    let limits = limits.waitingForBusyMachines
     let listening = Gate<Result<Int, any Error>>("the server to listen")
     let server = HTTPServer(
         host: "127.0.0.1",
@@ -64,7 +81,7 @@ func withServer<Success: Sendable>(
     do {
         let port = try await listening.value().get()
         // A server that is cancelled closes its connections, which ends what a test waits for.
-        let success = try await waiting(for: "a test's work with a server", within: .seconds(300)) {
+        let success = try await waiting(for: "a test's work with a server", within: .seconds(1200)) {
             serving.cancel()
         } _: {
             try await body(TestServer(port: port) { await group.triggerGracefulShutdown() })

@@ -137,6 +137,7 @@ func withService<Success: Sendable>(
         test: test
     ) { actions, database in
         let clients = ClientIdentification(proxies: proxies)
+        let limits = limits.waitingForBusyMachines
         let counts = HTTPServerCounts(limits: limits)
         let responder = ServiceResponder(
             applications: Applications(of: actions),

@@ -4,7 +4,7 @@ import SkyrowTestSupport
 import Testing
 
 /// `timeout_ms` of queries and aggregates.
-@Suite(.timeLimit(.minutes(5))) struct TimeLimitTests {
+@Suite(.timeLimit(.minutes(60))) struct TimeLimitTests {
     private static let calls = [
         ("record:query", ##"{"record_type":"task","timeout_ms":#}"##),
         ("record:aggregate", ##"{"record_type":"task","aggregates":{"n":["count"]},"timeout_ms":#}"##),

@@ -3,7 +3,7 @@ import SkyrowTestSupport
 import Testing
 
 /// `_verified` of profiles on every way on which a field leaves, is asked about or is written: for those who see it beside those who do not.
-@Suite(.timeLimit(.minutes(5))) struct VerifiedMemberTests {
+@Suite(.timeLimit(.minutes(60))) struct VerifiedMemberTests {
     /// Three users: ann's address is verified, bob's is not, and carl has none.
     private struct People {
         let service: TestService

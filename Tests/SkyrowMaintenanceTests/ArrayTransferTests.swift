@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowSystem
 
 /// Arrays in files: exported and imported with every element, those that psql wrote too.
-@Suite(.timeLimit(.minutes(10))) struct ArrayTransferTests {
+@Suite(.timeLimit(.minutes(60))) struct ArrayTransferTests {
     private static let rows = """
         INSERT INTO note (_id, _database, texts, integers, numbers, flags, tags, small) VALUES
             ('1', '_public', '{a,"b \\"c\\" \\\\, {x}","","NULL",NULL,"é\n"}', '{1,NULL,-9223372036854775808}',

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowSystem
 
 /// Locations in files: exported, imported into a database that has no PostGIS yet, and kept to the last digit.
-@Suite(.timeLimit(.minutes(10))) struct LocationTransferTests {
+@Suite(.timeLimit(.minutes(60))) struct LocationTransferTests {
     private static let places = [
         try! Location(latitude: 22.28, longitude: 114.15), try! Location(latitude: -90, longitude: -180),
         try! Location(latitude: 0.1 + 0.2, longitude: .leastNonzeroMagnitude),

@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What leads from record to record in files: parents as other references, and relations as arrays of them.
-@Suite(.timeLimit(.minutes(10))) struct ReferenceTransferTests {
+@Suite(.timeLimit(.minutes(60))) struct ReferenceTransferTests {
     private static let formats: [FileFormat] = [.csv, .json, .ndjson]
 
     @Test(arguments: formats) func parentsAreExportedAndImported(format: FileFormat) async throws {

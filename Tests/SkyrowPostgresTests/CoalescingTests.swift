@@ -3,7 +3,7 @@ import Testing
 
 @testable import SkyrowPostgres
 
-@Suite(.timeLimit(.minutes(10))) struct CoalescingTests {
+@Suite(.timeLimit(.minutes(60))) struct CoalescingTests {
     static let quotients = CoalescedStatement(
         many: """
             SELECT 60 / "q"."v", "q"."v", "q"."place" FROM unnest(\([Int64]())) WITH ORDINALITY AS "q" ("v", "place")

@@ -4,7 +4,7 @@ import Testing
 @testable import SkyrowPostgres
 
 /// A client behind PgBouncer, which hands each transaction another session.
-@Suite(.timeLimit(.minutes(10))) struct PoolerTests {
+@Suite(.timeLimit(.minutes(60))) struct PoolerTests {
     private func behindPooler(
         _ preparedStatements: PreparedStatements = .whereKept,
         listensDirectly: Bool = false,

@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowPostgres
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct AccessConditionTests {
+@Suite(.timeLimit(.minutes(60))) struct AccessConditionTests {
     static let many = Caller(kind: .user("carl"), roles: (0..<50).map { "role\($0)" })
     static let callers: [Caller] = [
         .anonymous, .ann, Caller(kind: .user("ann"), roles: ["a", "b"]), many, .master,

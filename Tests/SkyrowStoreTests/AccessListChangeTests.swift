@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Who changes the access list of a record.
-@Suite(.timeLimit(.minutes(10))) struct AccessListChangeTests {
+@Suite(.timeLimit(.minutes(60))) struct AccessListChangeTests {
     static let editors = AccessList([
         AccessEntry(.role("editor"), .write), AccessEntry(.user("bob"), .write), AccessEntry(.everyone, .read),
     ])

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// How long an access list may be.
-@Suite(.timeLimit(.minutes(10))) struct AccessListLengthTests {
+@Suite(.timeLimit(.minutes(60))) struct AccessListLengthTests {
     private static func list(_ count: Int) -> AccessList {
         AccessList((0..<count).map { AccessEntry(.user("user\($0)"), .read) })
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Entries of access lists about what users are to the owner of a record.
-@Suite(.timeLimit(.minutes(10))) struct AccessRelationTests {
+@Suite(.timeLimit(.minutes(60))) struct AccessRelationTests {
     /// ann owns the records. bob is a friend; carl has only asked; dave follows her, and she follows eve.
     private static let edges = """
         INSERT INTO "user" (_id) VALUES ('ann'), ('bob'), ('carl'), ('dave'), ('eve'), ('fay') ON CONFLICT DO NOTHING;

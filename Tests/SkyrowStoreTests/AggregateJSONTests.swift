@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Groups and aggregates of values inside JSON.
-@Suite(.timeLimit(.minutes(10))) struct AggregateJSONTests: AggregateSuite {
+@Suite(.timeLimit(.minutes(60))) struct AggregateJSONTests: AggregateSuite {
     @Test func valuesInsideJSONAreComputedAsTheTypeThatIsAsked() async throws {
         try await withRecords { f in
             try await f.psql(

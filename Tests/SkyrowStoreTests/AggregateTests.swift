@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Groups of records, beside the same computed from the records that a caller reads.
-@Suite(.timeLimit(.minutes(10))) struct AggregateTests: AggregateSuite {
+@Suite(.timeLimit(.minutes(60))) struct AggregateTests: AggregateSuite {
     // MARK: An independent model
 
     /// A record of the model: who owns it, whether it is open to others, and its fields.

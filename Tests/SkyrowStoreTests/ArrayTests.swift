@@ -15,7 +15,7 @@ private func reference(_ text: String) -> RecordValue {
 }
 
 /// Arrays of the types that the schema gives them, in columns that are arrays of PostgreSQL.
-@Suite(.timeLimit(.minutes(10))) struct ArrayTests {
+@Suite(.timeLimit(.minutes(60))) struct ArrayTests {
     private static let types = [
         RecordType(name: type("tag")),
         RecordType(

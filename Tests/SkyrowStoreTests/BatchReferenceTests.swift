@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// References between the records of one request, some of which are not written.
-@Suite(.timeLimit(.minutes(10))) struct BatchReferenceTests {
+@Suite(.timeLimit(.minutes(60))) struct BatchReferenceTests {
     private static func note(_ name: String, _ target: String, _ more: [String: RecordValue] = [:]) -> RecordDraft {
         let field = target.hasPrefix("note/") ? "next" : "category"
         return draft("note/\(name)", more.merging([field: .reference(id(target))]) { $1 })

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Changes of all records that match: who may change what, all or none, and beside each other.
-@Suite(.timeLimit(.minutes(10))) struct BulkChangeTests {
+@Suite(.timeLimit(.minutes(60))) struct BulkChangeTests {
     private static let stars = field("stars")
     private static let everyoneWrites = AccessList([AccessEntry(.everyone, .write)])
     private static let nobodyElse = AccessList([AccessEntry(.owner, .write)])

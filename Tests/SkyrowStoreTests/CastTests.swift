@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Texts in fields of other types, which saves and predicates take for values alike.
-@Suite(.timeLimit(.minutes(10))) struct CastTests {
+@Suite(.timeLimit(.minutes(60))) struct CastTests {
     private static let values: [(field: String, text: String, value: RecordValue)] = [
         ("stars", "12", .integer(12)), ("stars", "-9223372036854775808", .integer(.min)),
         ("score", "1.25", .number(1.25)), ("score", "12", .number(12)), ("score", "1e3", .number(1000)),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(5))) struct CatalogWaitTests {
+@Suite(.timeLimit(.minutes(60))) struct CatalogWaitTests {
     private static let long: Duration = .seconds(3600)
 
     /// What waits for another catalogue is woken by the reading that finds it, by its time and by the end of its task.

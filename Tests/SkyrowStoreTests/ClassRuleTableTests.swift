@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Rules of types in their tables: what is read of them, when they hold, and what a store does by them.
-@Suite(.timeLimit(.minutes(10))) struct ClassRuleTableTests {
+@Suite(.timeLimit(.minutes(60))) struct ClassRuleTableTests {
     /// What psql writes, and what the type's rules are then.
     static let stored: [(String, @Sendable (ClassAccess) -> Bool)] = [
         (

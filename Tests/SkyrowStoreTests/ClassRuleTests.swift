@@ -28,7 +28,7 @@ extension ClassRules {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct ClassRuleTests {
+@Suite(.timeLimit(.minutes(60))) struct ClassRuleTests {
     /// What a rule about reading asks of a row for one who is logged in without a role.
     static let texts: [(ClassRule, String)] = [
         (ClassRule([]), "false"),

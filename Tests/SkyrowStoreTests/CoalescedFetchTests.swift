@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Fetches that wait together are one statement, in which each caller has rules of its own.
-@Suite(.timeLimit(.minutes(10))) struct CoalescedFetchTests {
+@Suite(.timeLimit(.minutes(60))) struct CoalescedFetchTests {
     private struct Ask: Sendable {
         var id: RecordID
         var caller: Caller

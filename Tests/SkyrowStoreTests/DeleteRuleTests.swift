@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// References whose records go with, or lose their reference to, a record that is deleted.
-@Suite(.timeLimit(.minutes(10))) struct DeleteRuleTests {
+@Suite(.timeLimit(.minutes(60))) struct DeleteRuleTests {
     private static let types = [
         RecordType(name: type("list")),
         RecordType(

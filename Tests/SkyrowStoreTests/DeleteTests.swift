@@ -4,7 +4,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct DeleteTests {
+@Suite(.timeLimit(.minutes(60))) struct DeleteTests {
     private func delete(
         _ f: RecordsFixture,
         _ ids: [String],

@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What is asked of the elements of arrays, and of the records that arrays of references lead to.
-@Suite(.timeLimit(.minutes(10))) struct ElementQueryTests {
+@Suite(.timeLimit(.minutes(60))) struct ElementQueryTests {
     private func withPosts(
         test: String = #function,
         _ body: (StoreFixture) async throws -> Void

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct FetchTests {
+@Suite(.timeLimit(.minutes(60))) struct FetchTests {
     @Test func answersComeInTheOrderOfTheRequest() async throws {
         try await withRecords { f in
             try await f.save([draft("note/1"), draft("note/2"), draft("category/1")])

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What is asked of a field beside what is seen of it, on every way by which something is asked: a grant and a refusal of each.
-@Suite(.timeLimit(.minutes(10))) struct FieldQuestionTests {
+@Suite(.timeLimit(.minutes(60))) struct FieldQuestionTests {
     /// What a way takes of the rules of its field.
     private enum Need { case read, known, any, order }
 

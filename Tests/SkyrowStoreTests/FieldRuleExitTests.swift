@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Rules of fields that were set for a type, on every way by which a field leaves, is asked about or is written.
-@Suite(.timeLimit(.minutes(10))) struct FieldRuleExitTests {
+@Suite(.timeLimit(.minutes(60))) struct FieldRuleExitTests {
     private static let carl = Caller(kind: .user("carl"), roles: ["staff"])
     private static let gina = Caller(kind: .user("gina"), groups: ["golf"])
     private static let tablet = Caller.bob.withKey("tablet")

@@ -8,7 +8,7 @@ import Testing
 
 /// Login keys, on every way by which a record's fields leave or are asked about: each row for one who is logged in and
 /// for one who is not.
-@Suite(.timeLimit(.minutes(10))) struct FieldRuleTests {
+@Suite(.timeLimit(.minutes(60))) struct FieldRuleTests {
     private static let username = field("username")
 
     @Test(arguments: [

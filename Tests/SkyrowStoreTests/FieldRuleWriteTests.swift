@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Who gives fields values and changes them, by the rules that were set for a type.
-@Suite(.timeLimit(.minutes(10))) struct FieldRuleWriteTests {
+@Suite(.timeLimit(.minutes(60))) struct FieldRuleWriteTests {
     private static let carl = Caller(kind: .user("carl"), roles: ["staff"])
     private static let everyone = AccessList([AccessEntry(.users, .write), AccessEntry(.everyone, .read)])
 

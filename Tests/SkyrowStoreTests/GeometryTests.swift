@@ -16,7 +16,7 @@ private func box(_ west: Double, _ south: Double, _ east: Double, _ north: Doubl
 }
 
 /// Geometries in columns of PostGIS, which the first of them makes, and what is asked of them.
-@Suite(.timeLimit(.minutes(10))) struct GeometryTests {
+@Suite(.timeLimit(.minutes(60))) struct GeometryTests {
     /// A square with a hole, a line, points, two squares across the meridian, a bow that crosses itself, and a collection.
     private static let areas: [(id: String, area: Geometry?)] = [
         ("bow", .polygon([[at(20, 0), at(24, 4), at(24, 0), at(20, 4), at(20, 0)]])),

@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// The records that arrays of references lead to travel with those that have the arrays.
-@Suite(.timeLimit(.minutes(10))) struct IncludedListsTests {
+@Suite(.timeLimit(.minutes(60))) struct IncludedListsTests {
     private static let tag = RecordType(
         name: type("tag"),
         fields: [

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// A page with its included records in a table says what the page says in which they are nested, and each of them once.
-@Suite(.timeLimit(.minutes(10))) struct IncludedTableTests {
+@Suite(.timeLimit(.minutes(60))) struct IncludedTableTests {
     private static let person = RecordType(
         name: type("person"),
         fields: [

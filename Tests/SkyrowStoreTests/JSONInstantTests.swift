@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Instants inside JSON: which texts are some, in SQL and in memory, and what is asked of them.
-@Suite(.timeLimit(.minutes(10))) struct JSONInstantTests {
+@Suite(.timeLimit(.minutes(60))) struct JSONInstantTests {
     /// A value inside JSON, and the instant that it is; nil where it is none.
     private static let table = texts.map { (json: "\"\($0.text)\"", instant: $0.instant) } + values
 

@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Records in the order of a language, page by page, and who may not ask for one.
-@Suite(.timeLimit(.minutes(10))) struct LanguageOrderTests {
+@Suite(.timeLimit(.minutes(60))) struct LanguageOrderTests {
     private static let names = ["z", "ö", "Z", "a", "å", "ä", "é", "e", "f", "co-op", "coop"]
 
     private func withTags(_ body: @escaping @Sendable (RecordsFixture) async throws -> Void) async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Changes of tables that others would wait for, by saves and actions. Here every table is large.
-@Suite(.timeLimit(.minutes(10))) struct LargeTableTests {
+@Suite(.timeLimit(.minutes(60))) struct LargeTableTests {
     private static let rows = 50
 
     private func withNotes(bound: Int64, test: String = #function, _ body: (StoreFixture) async throws -> Void)

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// A location is saved to a column of PostGIS, which is made when the first is saved.
-@Suite(.timeLimit(.minutes(10))) struct LocationTests {
+@Suite(.timeLimit(.minutes(60))) struct LocationTests {
     private static let hongKong = try! Location(latitude: 22.28, longitude: 114.15)
     /// The poles, the meridian where the days change, a number that has no short spelling, and both zeros.
     private static let places = [

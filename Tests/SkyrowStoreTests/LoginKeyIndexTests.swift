@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// The indexes of the fields that accounts log in with.
-@Suite(.timeLimit(.minutes(10))) struct LoginKeyIndexTests {
+@Suite(.timeLimit(.minutes(60))) struct LoginKeyIndexTests {
     @Test func loginKeysAreMadeAtStart() async throws {
         try await withStore(loginKeys: [field("username"), field("phone")]) { fixture in
             #expect(fixture.store.knownFields("user")?[field("phone")] == .string)

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Words in queries.
-@Suite(.timeLimit(.minutes(10))) struct MatchTests {
+@Suite(.timeLimit(.minutes(60))) struct MatchTests {
     private static func match(_ name: String, _ words: String) -> RecordPredicate {
         .match(.keyPath(path(name)), words)
     }

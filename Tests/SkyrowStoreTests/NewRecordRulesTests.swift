@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What new records begin with: the list of the application, and no owner where the type says so.
-@Suite(.timeLimit(.minutes(10))) struct NewRecordRulesTests {
+@Suite(.timeLimit(.minutes(60))) struct NewRecordRulesTests {
     private static let ofApplication = AccessList([AccessEntry(.role("staff"), .read)])
     private static let ofType = AccessList([AccessEntry(.everyone, .read)])
     private static let ofUser = AccessList([AccessEntry(.user("bob"), .read)])

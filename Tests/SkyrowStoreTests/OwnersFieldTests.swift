@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// A field that owners alone see, `email`: on every way by which it leaves, and in everything that asks about it.
-@Suite(.timeLimit(.minutes(10))) struct OwnersFieldTests {
+@Suite(.timeLimit(.minutes(60))) struct OwnersFieldTests {
     private static let email = field("email")
     private static let callers: [Caller] = [
         .ann, .bob, .master, Caller(kind: .user("carl"), roles: (0..<50).map { "role\($0)" }),

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Records that belong to others, `_parent`.
-@Suite(.timeLimit(.minutes(10))) struct ParentTests {
+@Suite(.timeLimit(.minutes(60))) struct ParentTests {
     private static let types = [
         RecordType(name: type("list"), fields: [field("title"): .string, .parent: .reference(type("folder"))]),
         RecordType(name: type("folder"), fields: [field("title"): .string, .parent: .reference(type("folder"))]),

@@ -11,7 +11,7 @@ private func place(_ longitude: Double, _ latitude: Double) -> Location {
 }
 
 /// Queries about places on PostGIS, with an index and without one.
-@Suite(.timeLimit(.minutes(10))) struct PlaceQueryTests {
+@Suite(.timeLimit(.minutes(60))) struct PlaceQueryTests {
     /// Shops on the equator by their degrees, three of them at one place; one across the meridian, and some elsewhere.
     private static let shops: [(id: String, at: Location?)] = [
         ("a", place(3, 0)), ("b", place(1, 0)), ("c", place(2, 0)), ("d", place(2, 0)), ("e", place(2, 0)),

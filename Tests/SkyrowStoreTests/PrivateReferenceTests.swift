@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowStore
 
 /// References of private records to public ones, which do not keep those from being deleted.
-@Suite(.timeLimit(.minutes(10))) struct PrivateReferenceTests {
+@Suite(.timeLimit(.minutes(60))) struct PrivateReferenceTests {
     private static let link: [String: RecordValue] = ["category": .reference(id("category/1"))]
 
     private func delete(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct QueryTests {
+@Suite(.timeLimit(.minutes(60))) struct QueryTests {
     private func fill(_ f: RecordsFixture) async throws {
         try await f.save([
             draft("category/home", ["name": .string("Home"), "rank": .integer(1)]),

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Regular expressions in queries.
-@Suite(.timeLimit(.minutes(10))) struct RegexTests {
+@Suite(.timeLimit(.minutes(60))) struct RegexTests {
     private static func regex(_ name: String, _ pattern: String, ignoringCase: Bool = false) -> RecordPredicate {
         .regex(.keyPath(path(name)), pattern, ignoresCase: ignoringCase)
     }

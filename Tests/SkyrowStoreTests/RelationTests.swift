@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Relations: what their tables are, who changes their members, and what is asked of them.
-@Suite(.timeLimit(.minutes(10))) struct RelationTests {
+@Suite(.timeLimit(.minutes(60))) struct RelationTests {
     private static let types = [
         RecordType(name: type("tag"), fields: [field("name"): .string, field("rank"): .integer]),
         RecordType(name: type("post"), fields: [field("title"): .string, field("tags"): .relation(type("tag"))]),

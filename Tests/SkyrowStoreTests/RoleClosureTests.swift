@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What the tables of roles keep true by themselves, also for psql and for several at once.
-@Suite(.timeLimit(.minutes(10))) struct RoleClosureTests {
+@Suite(.timeLimit(.minutes(60))) struct RoleClosureTests {
     private func makeRoles(_ f: StoreFixture, _ count: Int) async throws {
         try await f.psql("INSERT INTO _role (name) SELECT 'r' || i FROM generate_series(1, \(count)) AS i")
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// How many statements a request takes whose records are refused, counted in PostgreSQL's own log.
-@Suite(.timeLimit(.minutes(10))) struct SaveBoundTests {
+@Suite(.timeLimit(.minutes(60))) struct SaveBoundTests {
     @Test func aRequestOfBadRecordsIsABoundedNumberOfStatements() async throws {
         try await withRecords(on: .logging()) { f in
             try await f.psql("CREATE UNIQUE INDEX ON note (stars)")

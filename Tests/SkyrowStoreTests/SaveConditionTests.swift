@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Saves that go ahead under a condition on the stored record (`_if`).
-@Suite(.timeLimit(.minutes(10))) struct SaveConditionTests {
+@Suite(.timeLimit(.minutes(60))) struct SaveConditionTests {
     private static let stars = field("stars")
 
     private func condition(_ comparison: ComparisonOperator, _ name: String, _ value: RecordValue) -> RecordPredicate {

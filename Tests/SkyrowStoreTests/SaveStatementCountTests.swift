@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Reads PostgreSQL's own log for the statements it was sent.
-@Suite(.timeLimit(.minutes(10))) struct SaveStatementCountTests {
+@Suite(.timeLimit(.minutes(60))) struct SaveStatementCountTests {
     @Test func aRequestIsAsManyStatementsAsItsShapesNeed() async throws {
         try await withRecords(on: .logging()) { f in
             try await f.save([draft("category/1"), draft("note/own"), draft("category/2")])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct SaveTests {
+@Suite(.timeLimit(.minutes(60))) struct SaveTests {
     @Test func everyTypeOfValueComesBackAsItWasSaved() async throws {
         try await withRecords { f in
             try await f.save("category/home", ["name": .string("Home")])

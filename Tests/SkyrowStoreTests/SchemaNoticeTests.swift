@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// How stores learn of a schema that another process or psql has changed, and what they read of it.
-@Suite(.timeLimit(.minutes(10))) struct SchemaNoticeTests {
+@Suite(.timeLimit(.minutes(60))) struct SchemaNoticeTests {
     @Test func otherProcessesLearnOfAChange() async throws {
         try await withStore { fixture in
             try await withOtherStore(fixture) { other in

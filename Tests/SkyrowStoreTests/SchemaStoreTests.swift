@@ -6,7 +6,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct SchemaStoreTests {
+@Suite(.timeLimit(.minutes(60))) struct SchemaStoreTests {
     private func code(_ body: () async throws(SkyrowError) -> Void) async -> ErrorCode? {
         do {
             try await body()

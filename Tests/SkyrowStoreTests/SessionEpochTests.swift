@@ -12,7 +12,7 @@ private func session(_ name: String, limit: Int = .max) -> NewSession {
 }
 
 /// Sessions that are used, opened and ended at the same moment.
-@Suite(.timeLimit(.minutes(10))) struct SessionEpochTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionEpochTests {
     private func withAnn(_ body: (StoreFixture, AccountCredentials) async throws -> Void) async throws {
         try await withStore { fixture async throws in
             let users = fixture.store.users

@@ -8,7 +8,7 @@ import Testing
 
 /// The texts of statements are kept with their tables: what one caller's request has left there must not show in
 /// another's.
-@Suite(.timeLimit(.minutes(10))) struct StatementTextTests {
+@Suite(.timeLimit(.minutes(60))) struct StatementTextTests {
     static let few: [RoleName] = ["a", "b"]
     static let many: [RoleName] = (0..<50).map { "role\($0)" }
     static let callers: [(name: String, caller: Caller)] = [

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// A text whose words a column keeps is found and ranked as one whose words are computed, and the column is nowhere to be seen.
-@Suite(.timeLimit(.minutes(10))) struct StoredWordsTests {
+@Suite(.timeLimit(.minutes(60))) struct StoredWordsTests {
     private static let titles: [String?] = [
         "The running stars: a war of stars", "Star trek, and no wars at all", "A new hope", "Hope for the new year",
         "mail foo@bar.com or see http://a.b/c?d", nil, "", "runs",

@@ -31,7 +31,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct TablesAccountTests {
+@Suite(.timeLimit(.minutes(60))) struct TablesAccountTests {
     // MARK: Making accounts
 
     /// A profile takes the values that a save would take, and refuses the others with the field.

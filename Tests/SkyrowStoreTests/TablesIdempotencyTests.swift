@@ -6,7 +6,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct TablesIdempotencyTests {
+@Suite(.timeLimit(.minutes(60))) struct TablesIdempotencyTests {
     /// One request as a service handles it: claims the key, works, and remembers the answer.
     private func handle(
         _ store: RecordStore,

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Words of texts in a language, and how well they are found.
-@Suite(.timeLimit(.minutes(10))) struct TextLanguageTests {
+@Suite(.timeLimit(.minutes(60))) struct TextLanguageTests {
     private static let films: [(id: String, title: String?)] = [
         ("1", "The running stars: a war of stars"), ("2", "Star trek, and no wars at all"), ("3", "A new hope"),
         ("4", "Hope for the new year"), ("5", "mail foo@bar.com or see http://a.b/c?d"), ("6", nil),

@@ -9,7 +9,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Tables whose text is ordered by the rules of a language: answered rightly, found, and converted.
-@Suite(.timeLimit(.minutes(10))) struct TextOrderTests {
+@Suite(.timeLimit(.minutes(60))) struct TextOrderTests {
     /// A database of a language with a type as an older version made it, and what hinders a conversion.
     private func withOldTable(_ body: @Sendable (RecordStore, TemporaryDatabase) async throws -> Void) async throws {
         try await withTemporaryDatabaseAndPsql { outer in

@@ -29,7 +29,7 @@ extension GuessAdmission {
 }
 
 /// Guesses that are counted in the database.
-@Suite(.timeLimit(.minutes(10))) struct ThrottleTests {
+@Suite(.timeLimit(.minutes(60))) struct ThrottleTests {
     private func withAnn(_ body: (StoreFixture, ThrottleTable) async throws -> Void) async throws {
         try await withStore { fixture async throws in
             let ann = NewAccount(id: "ann", passwordHash: "hash", profile: [(field("username"), .string("ann"))])

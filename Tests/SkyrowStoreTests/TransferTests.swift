@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Records that get another owner.
-@Suite(.timeLimit(.minutes(10))) struct TransferTests {
+@Suite(.timeLimit(.minutes(60))) struct TransferTests {
     private static func transfer(
         _ f: RecordsFixture,
         _ ids: [String],

@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Changes of the schema of which no notice arrives.
-@Suite(.timeLimit(.minutes(10))) struct UnheardChangeTests {
+@Suite(.timeLimit(.minutes(60))) struct UnheardChangeTests {
     @Test(arguments: [
         "ALTER TABLE note ADD COLUMN stars bigint",
         "ALTER TABLE note RENAME COLUMN title TO stars",

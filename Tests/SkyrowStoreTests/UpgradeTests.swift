@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// A new version of Skyrow on the database of an older one, whose processes still answer.
-@Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
+@Suite(.timeLimit(.minutes(60))) struct UpgradeTests {
     /// What the users of a version of Skyrow have saved.
     private static let saved = """
         SET search_path = app, app_internal, pg_temp;

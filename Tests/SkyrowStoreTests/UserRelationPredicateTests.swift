@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Predicates about what users are to each other, in SQL, in memory and by hand.
-@Suite(.timeLimit(.minutes(10))) struct UserRelationPredicateTests {
+@Suite(.timeLimit(.minutes(60))) struct UserRelationPredicateTests {
     private struct Edge: Hashable {
         var from: UserID
         var relation: UserRelation

@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Queries of types with more columns together than a row of PostgreSQL has.
-@Suite(.timeLimit(.minutes(10))) struct WideQueryTests {
+@Suite(.timeLimit(.minutes(60))) struct WideQueryTests {
     @Test func moreColumnsThanARowHasAreNoMatterOfValues() async throws {
         try await withStore { f in
             let columns = (0..<900).map { "ADD f\($0) bigint" }.joined(separator: ", ")

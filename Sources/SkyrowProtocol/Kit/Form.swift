@@ -168,11 +168,12 @@ public struct Member<Root, Value>: Sendable {
         _ codec: Codec<Value>,
         _ summary: String = ""
     ) {
+        let text = "\(name)"
         self.init(name, summary, codec.shape, isRequired: true) { json throws(SkyrowError) in
             guard let json, !json.isNull || codec.takesNull else {
-                throw .invalidArgument("\"\(name)\" is missing.", "\(name)")
+                throw .invalidArgument("\"\(text)\" is missing.", text)
             }
-            return try codec.read(json, "\(name)")
+            return try codec.read(json, text)
         } write: { root, writer in
             writer.key(name)
             codec.write(root[keyPath: path], writer)
@@ -188,9 +189,10 @@ public struct Member<Root, Value>: Sendable {
         _ summary: String,
         absent: Value
     ) where Value: Equatable & Sendable {
+        let text = "\(name)"
         self.init(name, summary, .nullable(codec.shape), isRequired: false) { json throws(SkyrowError) in
             guard let json, !json.isNull else { return absent }
-            return try codec.read(json, "\(name)")
+            return try codec.read(json, text)
         } write: { root, writer in
             let value = root[keyPath: path]
             guard value != absent else { return }
@@ -230,9 +232,10 @@ public struct Member<Root, Value>: Sendable {
         _ summary: String = "",
         inOlder value: Value
     ) where Value: Sendable {
+        let text = "\(name)"
         self.init(name, summary, codec.shape, isRequired: true) { json throws(SkyrowError) in
             guard let json, !json.isNull else { return value }
-            return try codec.read(json, "\(name)")
+            return try codec.read(json, text)
         } write: { root, writer in
             writer.key(name)
             codec.write(root[keyPath: path], writer)
@@ -255,9 +258,10 @@ public struct Member<Root, Value>: Sendable {
         _ summary: String,
         _ shape: JSONShape
     ) where Value == Wrapped? {
+        let text = "\(name)"
         self.init(name, summary, shape, isRequired: false) { json throws(SkyrowError) in
             guard let json, !json.isNull else { return nil }
-            return try codec.read(json, "\(name)")
+            return try codec.read(json, text)
         } write: { root, writer in
             guard let value = root[keyPath: path] else { return }
             writer.key(name)
@@ -273,9 +277,10 @@ public struct Member<Root, Value>: Sendable {
         _ codec: Codec<Wrapped?>,
         _ summary: String
     ) where Value == Wrapped?? {
+        let text = "\(name)"
         self.init(name, summary, codec.shape, isRequired: false) { json throws(SkyrowError) in
             guard let json else { return nil }
-            return .some(try codec.read(json, "\(name)"))
+            return .some(try codec.read(json, text))
         } write: { root, writer in
             guard let value = root[keyPath: path] else { return }
             writer.key(name)

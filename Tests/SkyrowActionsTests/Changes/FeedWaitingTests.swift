@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Requests that wait for the first change: woken, given up, bounded, ended.
-@Suite(.timeLimit(.minutes(5))) struct FeedWaitingTests {
+@Suite(.timeLimit(.minutes(60))) struct FeedWaitingTests {
     private static let client = ClientKey(high: 0, low: 1)
 
     private struct Fixture {

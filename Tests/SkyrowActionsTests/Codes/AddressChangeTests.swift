@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Another address of an account: proved by digits, and undone by a link to the one before.
-@Suite(.timeLimit(.minutes(10))) struct AddressChangeTests {
+@Suite(.timeLimit(.minutes(60))) struct AddressChangeTests {
     /// A session of a user.
     struct Visit {
         let user: UserID

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// The first proof of an address ends what was there before: who made the account need not be who has the address.
-@Suite(.timeLimit(.minutes(10))) struct FirstProofTests {
+@Suite(.timeLimit(.minutes(60))) struct FirstProofTests {
     /// How a stranger comes to an account with the address of another.
     enum Squat: CaseIterable {
         /// An anonymous account that saves the address.

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Accounts that are made for their users.
-@Suite(.timeLimit(.minutes(10))) struct InvitationTests {
+@Suite(.timeLimit(.minutes(60))) struct InvitationTests {
     private func reset(_ code: String, _ password: String = "another secret") -> ResetConfirmation {
         ResetConfirmation(code: CodeConfirmation(code: code), password: password)
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Logging in by the code of a mail.
-@Suite(.timeLimit(.minutes(10))) struct LinkLogInTests {
+@Suite(.timeLimit(.minutes(60))) struct LinkLogInTests {
     private func withLinks(
         _ verification: AddressVerification = .off,
         url: String? = "https://app.example.org/in?from=mail",

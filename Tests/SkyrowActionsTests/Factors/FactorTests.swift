@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Accounts that take a second factor.
-@Suite(.timeLimit(.minutes(10))) struct FactorTests {
+@Suite(.timeLimit(.minutes(60))) struct FactorTests {
     /// An account with a second factor.
     private struct Guarded {
         let user: UserID

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Keys with scopes, from the one who makes them to the process that refuses them.
-@Suite(.timeLimit(.minutes(10))) struct KeyTests {
+@Suite(.timeLimit(.minutes(60))) struct KeyTests {
     private static let origin = RequestOrigin(address: "192.0.2.7", requestID: "r1")
 
     private func make(

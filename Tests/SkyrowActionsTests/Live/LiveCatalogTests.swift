@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Rules and tables that change while no record does: what clients hold is what a query finds, however quiet it is.
-@Suite(.timeLimit(.minutes(15))) struct LiveCatalogTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveCatalogTests {
     typealias Source = LiveConfiguration.Source
 
     private static let members = ["title", "n"]

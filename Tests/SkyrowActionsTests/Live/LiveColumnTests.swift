@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Columns that are in no stream, and those that are no fields.
-@Suite(.timeLimit(.minutes(5))) struct LiveColumnTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveColumnTests {
     /// Failed once: each change of such a type was a reset.
     @Test(arguments: LiveQueryTests.sources, [false, true])
     func columnsOfPsqlAreNoHindrance(_ source: LiveConfiguration.Source, _ hasKeysAlone: Bool) async throws {

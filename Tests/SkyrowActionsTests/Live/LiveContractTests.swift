@@ -9,7 +9,7 @@ import Testing
 
 /// Random commits of three connections, over both sources: what a client holds that applies what it is sent is what a query
 /// of its caller finds, and what an oracle of the test's own says.
-@Suite(.timeLimit(.minutes(20))) struct LiveContractTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveContractTests {
     /// A subscription, its owner, and what it asks for in the words of the oracle.
     private struct Watcher {
         let user: LiveUser

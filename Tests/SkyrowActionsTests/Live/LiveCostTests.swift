@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Live queries whose predicates take long, beside others that are served meanwhile.
-@Suite(.timeLimit(.minutes(10))) struct LiveCostTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveCostTests {
     private static func request(_ name: String, _ predicate: RecordPredicate?) -> LiveSubscribeRequest {
         var request = LiveSubscribeRequest(name: name, type: type("note"))
         request.predicate = predicate

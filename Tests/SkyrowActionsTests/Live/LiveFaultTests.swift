@@ -10,7 +10,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Live queries while what they depend on breaks: each client holds in the end what is there, and was told of every record.
-@Suite(.timeLimit(.minutes(10))) struct LiveFaultTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveFaultTests {
     typealias Source = LiveConfiguration.Source
 
     private static let killSender = """

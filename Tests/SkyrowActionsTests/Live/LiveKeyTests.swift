@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Types whose log has of old records their ids alone (`"live": "key"`): the same events as of others.
-@Suite(.timeLimit(.minutes(10))) struct LiveKeyTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveKeyTests {
     typealias Source = LiveConfiguration.Source
 
     private static let byKey = "ALTER TABLE note REPLICA IDENTITY DEFAULT"

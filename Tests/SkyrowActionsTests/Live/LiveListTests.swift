@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// What events say of the access lists of records.
-@Suite(.timeLimit(.minutes(10))) struct LiveListTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveListTests {
     /// A change, and how many events each of them gets: the owner, bob, who may update, and one who is not logged in.
     private static let steps: [(change: String, events: [Int])] = [
         // Of what he does not see nothing is told, not even that it changed.

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// What is counted of live queries and of the change feed.
-@Suite(.timeLimit(.minutes(10))) struct LiveObservationTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveObservationTests {
     private func request(_ predicate: RecordPredicate?, _ name: String) -> LiveSubscribeRequest {
         LiveSubscribeRequest(name: name, type: type("note"), predicate: predicate)
     }

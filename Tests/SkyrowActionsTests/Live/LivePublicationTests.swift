@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// A publication that lacks changes of a type: they arrive a moment later, and the publication is whole again.
-@Suite(.timeLimit(.minutes(5))) struct LivePublicationTests {
+@Suite(.timeLimit(.minutes(60))) struct LivePublicationTests {
     /// What psql does, and what it is that the live queries of the type end with: of some columns something comes, which is not enough.
     private static let losses = [
         ("ALTER PUBLICATION skyrow_app DROP TABLE note", "gap"),

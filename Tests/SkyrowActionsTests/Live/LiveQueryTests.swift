@@ -9,7 +9,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Live queries against a real PostgreSQL, over both sources of changes.
-@Suite(.timeLimit(.minutes(10))) struct LiveQueryTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveQueryTests {
     typealias Source = LiveConfiguration.Source
 
     static let sources: [Source] = [.logical, .polling]

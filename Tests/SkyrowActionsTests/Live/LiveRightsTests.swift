@@ -10,7 +10,7 @@ import Testing
 
 /// Rights that are taken while records are written: nothing that is written a second later is sent to who lost them, whether
 /// notices arrive or not.
-@Suite(.timeLimit(.minutes(10))) struct LiveRightsTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveRightsTests {
     enum Loss: CaseIterable, Sendable {
         case session
         case role

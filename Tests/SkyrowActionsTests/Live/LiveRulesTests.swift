@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Rules of fields and of types, entries of relations and roles, in live queries: a grant and a refusal of each.
-@Suite(.timeLimit(.minutes(10))) struct LiveRulesTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveRulesTests {
     typealias Source = LiveConfiguration.Source
 
     private func settle(_ fixture: ServiceFixture, _ outlets: [MemoryOutlet]) async throws {

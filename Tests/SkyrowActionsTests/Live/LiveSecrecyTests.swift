@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Two databases that differ in nothing but what a caller cannot read give it the same answers and the same events.
-@Suite(.timeLimit(.minutes(10))) struct LiveSecrecyTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveSecrecyTests {
     /// What one transaction does, and what a reader is sent of it who sees nothing of what is hidden.
     private static let transactions: [(statements: [String], events: [String])] = [
         (["INSERT INTO note (_id, title) VALUES ('1', 'x')", "UPDATE note SET _access = '{}' WHERE _id = '1'"], []),

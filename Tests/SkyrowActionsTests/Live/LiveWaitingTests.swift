@@ -10,7 +10,7 @@ import Testing
 
 /// What waits for a state of live queries is woken by what changes the state, by its time and by the end of its task; nothing is asked of
 /// a database.
-@Suite(.timeLimit(.minutes(5))) struct LiveWaitingTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveWaitingTests {
     private static let never: @Sendable () async throws -> Void = { await Deferred<Void>().value(ifCancelled: ()) }
 
     private static func dispatcher() -> LiveDispatcher {

@@ -86,7 +86,7 @@ extension WatchOutlet.State {
 }
 
 /// Queries that no record answers by itself, over both sources of changes.
-@Suite(.timeLimit(.minutes(10))) struct LiveWatchTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveWatchTests {
     typealias Source = LiveConfiguration.Source
 
     static let sources: [Source] = [.logical, .polling]

@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Limits of guesses on the whole way of a login; what is counted how is in ThrottleTests.
-@Suite(.timeLimit(.minutes(10))) struct GuessLimitTests {
+@Suite(.timeLimit(.minutes(60))) struct GuessLimitTests {
     private let here = ClientKey(high: 1, low: 1)
     /// Has the pauses last for an hour more, however slow the test is.
     private static let prolonging =

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Skygear's `sso:oauth`, for servers of applications that ask providers themselves.
-@Suite(.timeLimit(.minutes(10))) struct OAuthActionTests {
+@Suite(.timeLimit(.minutes(60))) struct OAuthActionTests {
     private static let response = OAuthResponse(
         tokens: JSONText(validated: Array(#"{"access_token":"at-1"}"#.utf8)),
         profile: JSONText(validated: Array(#"{"name":"Ann","locale":"de","extra":[1]}"#.utf8))

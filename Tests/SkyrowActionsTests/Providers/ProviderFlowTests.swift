@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Sign-ins by way of the browser, with a provider that is a process of its own.
-@Suite(.timeLimit(.minutes(10))) struct ProviderFlowTests {
+@Suite(.timeLimit(.minutes(60))) struct ProviderFlowTests {
     // MARK: What goes well
 
     @Test func aUserSignsInAndComesBackToTheSameAccount() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import SkyrowStore
 
 /// The tokens of providers at rest.
-@Suite(.timeLimit(.minutes(10))) struct ProviderTokenTests {
+@Suite(.timeLimit(.minutes(60))) struct ProviderTokenTests {
     private func token(_ flows: FlowFixture, _ result: AuthResult, _ name: String = "test") async throws -> JSONText {
         let caller = try await flows.service.authenticate(flows.credentials(of: result), for: .user)
         return try await flows.service.run(Actions.authProviderToken, name, by: caller).response

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// What the address that a provider has verified means for accounts (`trust-email`).
-@Suite(.timeLimit(.minutes(10))) struct TrustedEmailTests {
+@Suite(.timeLimit(.minutes(60))) struct TrustedEmailTests {
     private static let ann = #"{"sub":"ann","email":"Ann@example.org","email_verified":true}"#
 
     private func signUp(_ flows: FlowFixture, _ name: String, _ email: String) async throws -> AuthResult {

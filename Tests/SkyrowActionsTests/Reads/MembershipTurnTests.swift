@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Reads of relations and roles take the turns of what they cost, and the largest of them is bounded.
-@Suite(.timeLimit(.minutes(10))) struct MembershipTurnTests {
+@Suite(.timeLimit(.minutes(60))) struct MembershipTurnTests {
     /// One read of each costly class at once; others do not wait.
     private static let limits = ReadLimits(
         running: 8,

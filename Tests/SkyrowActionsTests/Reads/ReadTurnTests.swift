@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowActions
 
 /// The turns of reads whose class is found out while they have one.
-@Suite(.timeLimit(.minutes(5))) struct ReadTurnTests {
+@Suite(.timeLimit(.minutes(60))) struct ReadTurnTests {
     typealias CostClass = QueryExplanation.CostClass
 
     private static let limits = ReadLimits(

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowActions
 
 /// Scans of large types: which are made, and whose (`query-scans`).
-@Suite(.timeLimit(.minutes(5))) struct ScanPolicyTests {
+@Suite(.timeLimit(.minutes(60))) struct ScanPolicyTests {
     private static let isRed = RecordPredicate.comparison(
         .eq,
         .keyPath(FieldPath(unchecked: "title")),

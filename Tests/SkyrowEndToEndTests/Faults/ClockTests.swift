@@ -8,7 +8,7 @@ import Testing
 @testable import skyrow
 
 /// A service whose computer's clock jumps, by libfaketime (Debian's package `faketime`).
-@Suite(.timeLimit(.minutes(10))) struct ClockTests {
+@Suite(.timeLimit(.minutes(60))) struct ClockTests {
     private static func library() throws -> String {
         let folder = "/usr/lib/\(try #require(contentsOfDirectory("/usr/lib")?.first { $0.hasSuffix("-linux-gnu") }))"
         return "\(folder)/faketime/libfaketimeMT.so.1"

@@ -10,7 +10,7 @@ import Testing
 
 /// What the service does while its PostgreSQL is away, full, stopped or locked: it answers or refuses clearly, recovers
 /// by itself, and nothing it acknowledged is missing.
-@Suite(.timeLimit(.minutes(10))) struct DatabaseFaultTests {
+@Suite(.timeLimit(.minutes(60))) struct DatabaseFaultTests {
     /// `122 ResponseTimeout`, `135 Overloaded`, `136 OutcomeUnknown`: what may be tried again, or looked for first; and `10002`,
     /// once it has not been known for a while which rules of access there are.
     static let clearRefusals: Set<Int> = [122, 135, 136, 10002]

@@ -9,7 +9,7 @@ import Testing
 @testable import skyrow
 
 /// Clients that close their connections while their requests are worked on.
-@Suite(.timeLimit(.minutes(10))) struct DepartedClientTests {
+@Suite(.timeLimit(.minutes(60))) struct DepartedClientTests {
     @Test func theStatementsOfClientsWhoLeaveAreCancelled() async throws {
         let folder = try TemporaryDirectory()
         try await withTemporaryDatabaseAndPsql { database in

@@ -45,7 +45,7 @@ private struct SmallFileSystem: ~Copyable {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct DiskFullTests {
+@Suite(.timeLimit(.minutes(60))) struct DiskFullTests {
     @Test func aFullDiskRefusesSavesAndRoomOnItLetsThemIn() async throws {
         let disk = try await SmallFileSystem(megabytes: 256)
         do {

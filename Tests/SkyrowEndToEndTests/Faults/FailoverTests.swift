@@ -12,7 +12,7 @@ import Testing
 
 /// Another PostgreSQL takes over from the one that is lost: no save that a synchronous follower has confirmed is missing, and
 /// clients learn that what they have may be of another history.
-@Suite(.timeLimit(.minutes(10))) struct FailoverTests {
+@Suite(.timeLimit(.minutes(60))) struct FailoverTests {
     /// What a live query has said.
     private final class Notes: Sendable {
         private let state = Mutex<(records: LiveRecords, resets: [LiveReset], error: (any Error)?)>(

@@ -8,7 +8,7 @@ import Testing
 @testable import skyrow
 
 /// A service that may open no further file for a while.
-@Suite(.timeLimit(.minutes(10))) struct OpenFilesTests {
+@Suite(.timeLimit(.minutes(60))) struct OpenFilesTests {
     @Test func clientsWaitUntilItMayOpenFilesAgain() async throws {
         let hardLimit = FileLimit.raise()
         try await withService { service in

@@ -9,7 +9,7 @@ import Testing
 @testable import skyrow
 
 /// A service whose database address is that of a PgBouncer which hands each transaction another session.
-@Suite(.timeLimit(.minutes(10))) struct PoolerTests {
+@Suite(.timeLimit(.minutes(60))) struct PoolerTests {
     /// Whatever is said about prepared statements, or nothing.
     @Test(arguments: ["--no-prepared-statements", "--prepared-statements", nil])
     func everyRecordIsTheOneThatWasAskedFor(flag: String?) async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import skyrow
 
 /// Two services on one database behind a proxy, restarted one after the other while clients save.
-@Suite(.timeLimit(.minutes(10))) struct RollingRestartTests {
+@Suite(.timeLimit(.minutes(60))) struct RollingRestartTests {
     private static let environment = [
         "SKYROW_API_KEY": "rolling-api-key", "SKYROW_MASTER_KEY": "rolling-master-key-of-the-test",
     ]

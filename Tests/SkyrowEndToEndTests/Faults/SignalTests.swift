@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowSystem
 @testable import skyrow
 
-@Suite(.timeLimit(.minutes(10))) struct SignalTests {
+@Suite(.timeLimit(.minutes(60))) struct SignalTests {
     /// SIGKILL is among the tests of ``ServiceLifeTests``.
     @Test func afterSIGTERMUnderLoadNothingAcknowledgedIsMissing() async throws {
         let folder = try TemporaryDirectory()

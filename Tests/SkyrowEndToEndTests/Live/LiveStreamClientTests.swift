@@ -8,7 +8,7 @@ import Testing
 @testable import skyrow
 
 /// Event streams of live queries with clients of others' making: curl, and `EventSource` of a browser, with proxies between.
-@Suite(.timeLimit(.minutes(10))) struct LiveStreamClientTests {
+@Suite(.timeLimit(.minutes(60))) struct LiveStreamClientTests {
     /// What curl needs to get at a service.
     private struct Way {
         var address: URL

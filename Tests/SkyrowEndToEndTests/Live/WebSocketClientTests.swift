@@ -8,7 +8,7 @@ import Testing
 @testable import skyrow
 
 /// WebSockets of others' making: the one of a browser, and Python's, with proxies between.
-@Suite(.timeLimit(.minutes(10))) struct WebSocketClientTests {
+@Suite(.timeLimit(.minutes(60))) struct WebSocketClientTests {
     /// Makes calls of every kind over one WebSocket and prints what came of them.
     private static let script = #"""
         import asyncio, json, sys

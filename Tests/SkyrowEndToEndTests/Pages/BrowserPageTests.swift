@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowSystem
 
 /// The pages of the links in mails in a browser: by keyboard alone, on a narrow screen, with and without scripts.
-@Suite(.timeLimit(.minutes(10))) struct BrowserPageTests {
+@Suite(.timeLimit(.minutes(60))) struct BrowserPageTests {
     private static let publicURL = "http://pages.example"
 
     private struct Site {

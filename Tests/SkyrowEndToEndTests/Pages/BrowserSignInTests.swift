@@ -6,7 +6,7 @@ import Testing
 
 /// A web application whose users sign in with a provider that others have written, all of it in a browser: Glewlwyd's own pages,
 /// the address that it sends users back to, and a page of the application on loopback.
-@Suite(.timeLimit(.minutes(10))) struct BrowserSignInTests {
+@Suite(.timeLimit(.minutes(60))) struct BrowserSignInTests {
     private struct Site {
         let service: RunningService
         /// The application's page.

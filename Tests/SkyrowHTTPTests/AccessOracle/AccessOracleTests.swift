@@ -3,7 +3,7 @@ import SkyrowTestSupport
 import Testing
 
 /// The service and the oracle decide the same about every record, on every way to it.
-@Suite(.timeLimit(.minutes(20))) struct AccessOracleTests {
+@Suite(.timeLimit(.minutes(60))) struct AccessOracleTests {
     @Test func theServiceDecidesAsTheOracleDoes() async throws {
         // Changes that are asked for come without old values, and on a busy machine the stream may begin after these.
         try await withService(live: LiveConfiguration(source: .logical), on: TemporaryCluster.streaming()) { service in

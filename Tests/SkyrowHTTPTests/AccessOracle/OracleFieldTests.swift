@@ -2,7 +2,7 @@ import SkyrowTestSupport
 import Testing
 
 /// The service and the oracle decide the same about single fields, on every way to them.
-@Suite(.timeLimit(.minutes(20))) struct OracleFieldTests {
+@Suite(.timeLimit(.minutes(60))) struct OracleFieldTests {
     /// Rules about the field `note`, with every kind of subject.
     private static let rules: [OracleFieldRule] = [
         OracleFieldRule(read: ["owner"], update: ["owner"]),

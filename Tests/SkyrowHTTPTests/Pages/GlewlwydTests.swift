@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowHTTP
 
 /// Sign-ins with a provider that others have written: https://github.com/babelouest/glewlwyd
-@Suite(.timeLimit(.minutes(5))) struct GlewlwydTests {
+@Suite(.timeLimit(.minutes(60))) struct GlewlwydTests {
     private static let callback = "https://api.example.org/auth/callback/glewlwyd"
     private static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     private static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowHTTP
 
 /// The address that providers send users back to, as a browser uses it.
-@Suite(.timeLimit(.minutes(5))) struct ProviderReturnPageTests {
+@Suite(.timeLimit(.minutes(60))) struct ProviderReturnPageTests {
     private static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     private static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 

@@ -3,7 +3,7 @@ import SkyrowTestSupport
 import Testing
 
 /// What the profile of a user has for the user alone: `_groups`, `_roles` and `_verified`.
-@Suite(.timeLimit(.minutes(5))) struct OwnProfileTests {
+@Suite(.timeLimit(.minutes(60))) struct OwnProfileTests {
     private static let members = ["_groups", "_roles"]
 
     private func names(_ list: JSONValue) -> [String] { list.elements.compactMap(\.string) }

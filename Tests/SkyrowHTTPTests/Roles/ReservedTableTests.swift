@@ -4,7 +4,7 @@ import SkyrowTestSupport
 import Testing
 
 /// The reserved tables are no records on any exit, and neither are roles but on those of ``RoleRecordTests``.
-@Suite(.timeLimit(.minutes(5))) struct ReservedTableTests {
+@Suite(.timeLimit(.minutes(60))) struct ReservedTableTests {
     /// A call that names a type or a record of it, `TABLE`.
     private struct Exit {
         let method: String

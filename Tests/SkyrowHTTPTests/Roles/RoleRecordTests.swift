@@ -4,7 +4,7 @@ import SkyrowTestSupport
 import Testing
 
 /// Roles as the records of the type `_role`: who sees which, over both envelopes.
-@Suite(.timeLimit(.minutes(5))) struct RoleRecordTests {
+@Suite(.timeLimit(.minutes(60))) struct RoleRecordTests {
     /// What asks for records, and how.
     private struct Reader {
         let name: String

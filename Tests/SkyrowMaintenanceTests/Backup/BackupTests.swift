@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowPostgres
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct BackupTests {
+@Suite(.timeLimit(.minutes(60))) struct BackupTests {
     /// What an archive has of the reserved tables: not the event triggers, which belong to the database.
     private static let present = Migration.present.replacing("SELECT _install_event_triggers();", with: "")
 

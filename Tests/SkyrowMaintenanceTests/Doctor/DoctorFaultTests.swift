@@ -14,7 +14,7 @@ import Testing
 #endif
 
 /// Faults that psql makes in a real database, and what is found of them.
-@Suite(.timeLimit(.minutes(10))) struct DoctorFaultTests {
+@Suite(.timeLimit(.minutes(60))) struct DoctorFaultTests {
     /// What psql does, and what is found of it.
     private static let faults: [(statements: String, check: DoctorCheck, what: String)] = [
         ("ALTER DATABASE %db% SET timezone = 'Europe/Berlin'", .timeZone, "Europe/Berlin"),

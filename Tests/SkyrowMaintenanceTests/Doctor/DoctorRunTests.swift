@@ -14,7 +14,7 @@ import Testing
 #endif
 
 /// Each check on a real database with its fault, and on one without.
-@Suite(.timeLimit(.minutes(10))) struct DoctorRunTests {
+@Suite(.timeLimit(.minutes(60))) struct DoctorRunTests {
     @Test func triggerFunctionsNeedASearchPathOfTheirOwn() async throws {
         try await withRecordsToExamine { fixture in
             func trigger(_ name: String, _ options: String) -> String {

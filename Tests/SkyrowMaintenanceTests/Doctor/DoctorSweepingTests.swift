@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What no process removes or sends.
-@Suite(.timeLimit(.minutes(10))) struct DoctorSweepingTests {
+@Suite(.timeLimit(.minutes(60))) struct DoctorSweepingTests {
     @Test func whatIsNotSweptIsReported() async throws {
         try await withRecordsToExamine { fixture in
             try await fixture.psql(
@@ -103,7 +103,7 @@ import Testing
 }
 
 /// Hashes of passwords, and roles that make administrators.
-@Suite(.timeLimit(.minutes(10))) struct DoctorPasswordTests {
+@Suite(.timeLimit(.minutes(60))) struct DoctorPasswordTests {
     @Test func hashesOfALowerCostAndEmptyRolesAreReported() async throws {
         try await withRecordsToExamine { fixture in
             try await fixture.psql("UPDATE _user SET password_hash = '$scrypt$ln=15,r=8,p=3$c2FsdA$aGFzaA'")

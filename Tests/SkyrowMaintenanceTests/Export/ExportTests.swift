@@ -39,7 +39,7 @@ private func text(_ utf8: UnsafeRawBufferPointer) -> String {
     String(decoding: utf8, as: UTF8.self)
 }
 
-@Suite(.timeLimit(.minutes(10))) struct ExportTests {
+@Suite(.timeLimit(.minutes(60))) struct ExportTests {
     @Test func everyColumnIsToldAsItIsStored() async throws {
         try await withRecords { f in
             try await f.save("category/home")

@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowMaintenance
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct ImportTests {
+@Suite(.timeLimit(.minutes(60))) struct ImportTests {
     private let fields = ["title", "stars", "score", "done", "due", "tags", "data", "category", "next"].map(field)
 
     private func row(_ line: Int, id: String? = nil, _ values: [String: RecordValue] = [:]) -> ImportRow {

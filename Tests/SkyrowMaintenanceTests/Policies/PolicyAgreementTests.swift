@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// The third interpreter beside the one in memory: random rules, lists and callers, asked by logins of PostgreSQL.
-@Suite(.timeLimit(.minutes(10))) struct PolicyAgreementTests {
+@Suite(.timeLimit(.minutes(60))) struct PolicyAgreementTests {
     private struct Row {
         var id: String
         var owner: UserID?

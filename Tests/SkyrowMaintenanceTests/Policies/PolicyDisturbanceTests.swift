@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What a database login learns and holds up without a right to any table.
-@Suite(.timeLimit(.minutes(10))) struct PolicyDisturbanceTests {
+@Suite(.timeLimit(.minutes(60))) struct PolicyDisturbanceTests {
     /// The channels that a stranger can name.
     private static let channels: [SQLIdentifier] = [
         "skyrow_session", "skyrow_schema", "skyrow_index", "skyrow_application", "skyrow_probe", "skyrow_app", "app",

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What database logins see of access lists, and which of them they change.
-@Suite(.timeLimit(.minutes(10))) struct PolicyListTests {
+@Suite(.timeLimit(.minutes(60))) struct PolicyListTests {
     private static let list = #"{"public": "read", "user:bob": "update", "role:staff": "read"}"#
 
     /// Rules of a type; bob may change the list of ann's record where the last one says so.

@@ -9,7 +9,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Backups of databases with policies.
-@Suite(.timeLimit(.minutes(10))) struct PolicyRestoreTests {
+@Suite(.timeLimit(.minutes(60))) struct PolicyRestoreTests {
     private struct Silent: ProgressDisplay {
         mutating func report(_ done: Int) {}
         func finish() {}

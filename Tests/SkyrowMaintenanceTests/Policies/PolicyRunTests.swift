@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Applying, checking and dropping.
-@Suite(.timeLimit(.minutes(10))) struct PolicyRunTests {
+@Suite(.timeLimit(.minutes(60))) struct PolicyRunTests {
     /// How a role is made, and why policies are no wall for it.
     private static let powers: [(String, String)] = [
         ("CREATE ROLE %r LOGIN SUPERUSER", "is a superuser"),

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What a database login tries in order to get around its policies.
-@Suite(.timeLimit(.minutes(10))) struct PolicyWallTests {
+@Suite(.timeLimit(.minutes(60))) struct PolicyWallTests {
     /// A record of each user that the other does not see, one of ann's for all, a private one, and a field for ann's eyes.
     private static func fill(_ f: PolicyFixture) async throws {
         try await f.psql(

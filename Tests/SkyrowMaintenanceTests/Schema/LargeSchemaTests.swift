@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Schema files on tables that others use meanwhile. Here every table is large.
-@Suite(.timeLimit(.minutes(10))) struct LargeSchemaTests {
+@Suite(.timeLimit(.minutes(60))) struct LargeSchemaTests {
     private static let rows = 3000
     private static let note = type("note")
 

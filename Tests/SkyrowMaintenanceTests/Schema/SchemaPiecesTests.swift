@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Schema files that change so many tables that others would wait too long for one transaction.
-@Suite(.timeLimit(.minutes(10))) struct SchemaPiecesTests {
+@Suite(.timeLimit(.minutes(60))) struct SchemaPiecesTests {
     private static let names = (100...139).map { type("type\($0)") }
 
     private func withTypes(test: String = #function, _ body: (StoreFixture) async throws -> Void) async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// SQL and memory answer the same for every predicate and record, and order records alike.
-@Suite(.timeLimit(.minutes(10))) struct AgreementTests {
+@Suite(.timeLimit(.minutes(60))) struct AgreementTests {
     private static let callers: [(Caller, DatabaseScope)] = [
         (.anonymous, .everyone), (Caller.anonymous.withKey("tablet"), .everyone), (.ann, .everyone),
         (Caller.ann.withKey("tablet"), .everyone), (Caller.bob.withKey("phone"), .everyone), (.bob, .everyone),

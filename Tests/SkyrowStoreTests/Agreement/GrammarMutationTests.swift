@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Queries that are nearly right: every one is a statement, or is refused with an error that names what is wrong.
-@Suite(.timeLimit(.minutes(10))) struct GrammarMutationTests {
+@Suite(.timeLimit(.minutes(60))) struct GrammarMutationTests {
     private static let queriesEach = seededCases(3000)
 
     /// One of each form, to begin with.

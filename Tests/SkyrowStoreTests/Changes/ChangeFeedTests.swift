@@ -6,7 +6,7 @@ import Testing
 
 @testable import SkyrowStore
 
-@Suite(.timeLimit(.minutes(10))) struct ChangeFeedTests {
+@Suite(.timeLimit(.minutes(60))) struct ChangeFeedTests {
     @Test func aClientLoadsAllAndThenWhatChanged() async throws {
         try await withRecords { f in
             try await f.save((1...5).map { draft("note/\($0)", ["stars": .integer(Int64($0))]) })

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Transactions that overlap, stay open, and end in another order than they began.
-@Suite(.timeLimit(.minutes(20))) struct ChangeOverlapTests {
+@Suite(.timeLimit(.minutes(60))) struct ChangeOverlapTests {
     /// T2 takes its id, T1 takes a later one, updates the record and commits, T2 updates the same record and commits.
     @Test func aRevisionThatGoesBackwardsIsSeen() async throws {
         try await withRecords { f in

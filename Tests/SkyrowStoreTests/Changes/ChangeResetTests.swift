@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What a token is good for, and the answer when it leads no further.
-@Suite(.timeLimit(.minutes(10))) struct ChangeResetTests {
+@Suite(.timeLimit(.minutes(60))) struct ChangeResetTests {
     /// A client with a record and a token.
     private func reader(_ f: RecordsFixture, _ caller: Caller = .ann) async throws -> FeedReader {
         try await f.save("note/1", ["title": .string("x"), "stars": .integer(1)])

@@ -7,7 +7,7 @@ import Testing
 
 /// Random transactions that overlap, stay open, roll back, are prepared and use savepoints: a reader of the feed holds at the
 /// end of each pass what its caller finds, and never got anything that its caller could not read.
-@Suite(.timeLimit(.minutes(20))) struct ChangeScheduleTests {
+@Suite(.timeLimit(.minutes(60))) struct ChangeScheduleTests {
     private static let settings = [
         "max_prepared_transactions": "20",
         // What is not committed stays in memory for long, so that crashes take it back.

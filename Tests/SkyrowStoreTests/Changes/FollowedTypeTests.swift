@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Large types have an index by which their changes are found.
-@Suite(.timeLimit(.minutes(5))) struct FollowedTypeTests {
+@Suite(.timeLimit(.minutes(60))) struct FollowedTypeTests {
     private let index =
         "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE pg_get_indexdef(indexrelid) LIKE '%(\\_database, \\_revision)'"
 

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Transactions of the stream that others do not see yet.
-@Suite(.timeLimit(.minutes(5))) struct LogicalSourceTests {
+@Suite(.timeLimit(.minutes(60))) struct LogicalSourceTests {
     private final class Log: Sendable {
         private let entries = Mutex<[String]>([])
 

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// A client of the change feed has a token of what the database has lost: the database is in an earlier state.
-@Suite(.timeLimit(.minutes(10))) struct PutBackTests {
+@Suite(.timeLimit(.minutes(60))) struct PutBackTests {
     enum Way: CaseIterable, Sendable {
         // Nothing is lost.
         case restart

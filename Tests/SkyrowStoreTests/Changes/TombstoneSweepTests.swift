@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Tombstones go when no change token needs them any more.
-@Suite(.timeLimit(.minutes(5))) struct TombstoneSweepTests {
+@Suite(.timeLimit(.minutes(60))) struct TombstoneSweepTests {
     @Test func oldTombstonesAreDeletedAndNoOthers() async throws {
         try await withRecords { f in
             func count(_ condition: String = "true") async throws -> String {

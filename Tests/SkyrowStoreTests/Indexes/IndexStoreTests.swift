@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Indexes on a server: what is asked for is built, whatever happens meanwhile.
-@Suite(.timeLimit(.minutes(10))) struct IndexStoreTests {
+@Suite(.timeLimit(.minutes(60))) struct IndexStoreTests {
     private func builder(_ fixture: RecordsFixture) -> IndexBuilder {
         IndexBuilder(
             client: fixture.client,

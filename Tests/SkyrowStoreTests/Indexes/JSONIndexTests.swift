@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Indexes of values inside JSON: they are advised, built, known again in the catalogue, and used.
-@Suite(.timeLimit(.minutes(10))) struct JSONIndexTests {
+@Suite(.timeLimit(.minutes(60))) struct JSONIndexTests {
     private typealias Value = TableIndex.Key.JSONValue
 
     private static func inside(_ name: String, _ type: JSONValueType) -> KeyPath {

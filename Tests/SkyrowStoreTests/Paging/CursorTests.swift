@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What is a cursor of a query, and what is none.
-@Suite(.timeLimit(.minutes(10))) struct CursorTests {
+@Suite(.timeLimit(.minutes(60))) struct CursorTests {
     private static let keys = CursorKeys(secrets: [1: [UInt8](repeating: 7, count: 32)])!
     private static let digest = QueryDigest(bytes: [1, 2, 3, 4, 5, 6, 7, 8])
 

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// A deep page reads about as much as it has, where an index gives its order.
-@Suite(.timeLimit(.minutes(10))) struct PagingPlanTests {
+@Suite(.timeLimit(.minutes(60))) struct PagingPlanTests {
     /// What PostgreSQL did for a query: how many pages of its tables it read, and how.
     private struct Work {
         var pages: Int64

@@ -32,7 +32,7 @@ struct PageReader: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct PagingTests {
+@Suite(.timeLimit(.minutes(60))) struct PagingTests {
     private static let values: [RecordValue?] = [nil, .integer(1), .integer(2)]
 
     /// Every way to sort by three fields.

@@ -7,7 +7,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Operators on arrays of one type.
-@Suite(.timeLimit(.minutes(10))) struct ArrayOperatorTests {
+@Suite(.timeLimit(.minutes(60))) struct ArrayOperatorTests {
     private static let types = [
         RecordType(name: type("tag")),
         RecordType(

@@ -5,7 +5,7 @@ import Testing
 @testable import SkyrowStore
 
 /// What the predicates of `$where` may ask in memory, where records are refused, is bounded for the whole request.
-@Suite(.timeLimit(.minutes(10))) struct ElementBudgetTests {
+@Suite(.timeLimit(.minutes(60))) struct ElementBudgetTests {
     /// As much as a predicate may ask: patterns, lists and comparisons of elements that have none of it.
     private static let most = RecordPredicate.or([
         .compare(.like, "$", .string(String(repeating: "%xq", count: 16))),

@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// SQL and memory make the same of a value, and refuse the same.
-@Suite(.timeLimit(.minutes(10))) struct OperatorAgreementTests {
+@Suite(.timeLimit(.minutes(60))) struct OperatorAgreementTests {
     private static let integers: [Int64] = [
         0, 1, -1, 2, 7, .max, .min, .max - 1, .min + 1, 1 << 31, 1 << 53, (1 << 53) + 1, 3_037_000_500,
     ]

@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Many callers change one record at once, over all connections of the pool, and no change is lost.
-@Suite(.timeLimit(.minutes(10))) struct OperatorContentionTests {
+@Suite(.timeLimit(.minutes(60))) struct OperatorContentionTests {
     private func all(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<count {

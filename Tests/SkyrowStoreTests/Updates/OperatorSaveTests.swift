@@ -8,7 +8,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Operators as part of saves: beside values, in batches, under preconditions and rules, and within bounds.
-@Suite(.timeLimit(.minutes(10))) struct OperatorSaveTests {
+@Suite(.timeLimit(.minutes(60))) struct OperatorSaveTests {
     private static let stars = field("stars")
     private static let tags = field("tags")
 

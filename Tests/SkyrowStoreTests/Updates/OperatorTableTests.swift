@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowStore
 
 /// Each operator for each type of field, on a new record, on one without a value, and on stored values.
-@Suite(.timeLimit(.minutes(10))) struct OperatorTableTests {
+@Suite(.timeLimit(.minutes(60))) struct OperatorTableTests {
     enum Outcome: Sendable {
         /// nil for no value.
         case value(RecordValue?)
