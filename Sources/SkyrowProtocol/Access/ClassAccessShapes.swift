@@ -28,7 +28,7 @@ extension Codec<[SkygearFieldRule]> {
 extension ClassAccessChange {
     static let form = Form(
         [
-            MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            .recordType,
             MemberDescription(
                 "rules",
                 "The rules to change; null removes one.",

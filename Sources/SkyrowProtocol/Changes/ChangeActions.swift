@@ -176,22 +176,13 @@ extension ChangesRequest {
     }
 
     private static let kept = [
-        MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+        .recordType,
         MemberDescription(
             "database_id",
             "The database: `_public`, which is the default, `_private`, or a user id.",
             .nullable(.string(maximum: 255))
         ),
-        MemberDescription(
-            "predicate",
-            "The condition on each record by itself; without it all records match.",
-            .nullable(.named(.predicate))
-        ),
-        MemberDescription(
-            "desired_keys",
-            "The fields to send; by default all.",
-            .nullable(.array(of: .string()))
-        ),
+        .recordCondition, .desiredKeys,
     ]
 
     private static let cursor = MemberDescription(
@@ -203,16 +194,8 @@ extension ChangesRequest {
     private func write(to writer: JSONWriter) {
         writer.beginObject()
         writer.databaseID(database)
-        writer.key("record_type")
-        writer.string(query.type.rawValue)
-        if let predicate = query.predicate {
-            writer.key("predicate")
-            writer.predicate(predicate)
-        }
-        if let fields = query.desiredFields {
-            writer.key("desired_keys")
-            writer.strings(fields)
-        }
+        writer.recordType(query.type, matching: query.predicate)
+        writer.desiredKeys(query.desiredFields)
         switch position {
         case .start: break
         case .since(let token):

@@ -167,22 +167,7 @@ extension LiveSubscribeRequest {
     }
 
     private static let members = [
-        MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true),
-        MemberDescription(
-            "database_id",
-            "The database: `_public`, which is the default, `_private`, a user id, or `_union`.",
-            .nullable(.string(maximum: 255))
-        ),
-        MemberDescription(
-            "predicate",
-            "The condition on each record by itself; without it all records match.",
-            .nullable(.named(.predicate))
-        ),
-        MemberDescription(
-            "desired_keys",
-            "The fields to send; by default all.",
-            .nullable(.array(of: .string()))
-        ),
+        .recordType, .database, .recordCondition, .desiredKeys,
         MemberDescription(
             "events",
             "The events to send; by default all.",
@@ -233,16 +218,8 @@ extension LiveSubscribeRequest {
         writer.key("subscription")
         writer.string(name)
         writer.databaseID(database)
-        writer.key("record_type")
-        writer.string(type.rawValue)
-        if let predicate {
-            writer.key("predicate")
-            writer.predicate(predicate)
-        }
-        if let desiredFields {
-            writer.key("desired_keys")
-            writer.strings(desiredFields)
-        }
+        writer.recordType(type, matching: predicate)
+        writer.desiredKeys(desiredFields)
         if events.count < LiveEventKind.allCases.count {
             writer.key("events")
             writer.strings(LiveEventKind.allCases.filter(events.contains).map(\.rawValue))

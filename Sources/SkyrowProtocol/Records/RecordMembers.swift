@@ -15,6 +15,16 @@ extension MemberDescription {
         .string(maximum: 63),
         isRequired: true
     )
+    static let recordCondition = MemberDescription(
+        "predicate",
+        "The condition on each record by itself; without it all records match.",
+        .nullable(.named(.predicate))
+    )
+    static let desiredKeys = MemberDescription(
+        "desired_keys",
+        "The fields to send; by default all.",
+        .nullable(.array(of: .string()))
+    )
     static let atomic = MemberDescription(
         "atomic",
         "Whether one failure undoes the whole request.",
@@ -68,6 +78,21 @@ extension JSONWriter {
         case .user(let id): string(id.rawValue)
         case .union: string("_union")
         }
+    }
+
+    func recordType(_ type: RecordTypeName, matching predicate: RecordPredicate?) {
+        key("record_type")
+        string(type.rawValue)
+        if let predicate {
+            key("predicate")
+            self.predicate(predicate)
+        }
+    }
+
+    func desiredKeys(_ fields: [String]?) {
+        guard let fields else { return }
+        key("desired_keys")
+        strings(fields)
     }
 
     func writeOptions(isAtomic: Bool, idempotencyKey: String?) {

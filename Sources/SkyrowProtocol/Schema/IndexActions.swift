@@ -61,7 +61,7 @@ extension Actions {
 extension IndexDefinition {
     fileprivate static let form = Form(
         [
-            MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true),
+            .recordType,
             MemberDescription(
                 "fields",
                 "The fields in their order.",

@@ -114,12 +114,7 @@ extension RecordPredicate {
 
 extension JSONWriter {
     func aggregateMembers(_ query: AggregateQuery) {
-        key("record_type")
-        string(query.type.rawValue)
-        if let predicate = query.predicate {
-            key("predicate")
-            self.predicate(predicate)
-        }
+        recordType(query.type, matching: query.predicate)
         if !query.groupKeys.isEmpty {
             key("group_by")
             beginObject()

@@ -437,12 +437,7 @@ extension JSONWriter {
 
     private func subquery(_ query: Subquery) {
         beginObject()
-        key("record_type")
-        string(query.type.rawValue)
-        if let predicate = query.predicate {
-            key("predicate")
-            self.predicate(predicate)
-        }
+        recordType(query.type, matching: query.predicate)
         if let path = query.key {
             key("key")
             keyPath(path)

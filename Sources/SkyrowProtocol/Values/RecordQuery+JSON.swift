@@ -212,12 +212,7 @@ extension JSONWriter {
 extension JSONWriter {
     /// The members of `record:query` but for the database, inside an object that is already open.
     package func queryMembers(_ query: RecordQuery) {
-        key("record_type")
-        string(query.type.rawValue)
-        if let predicate = query.predicate {
-            key("predicate")
-            self.predicate(predicate)
-        }
+        recordType(query.type, matching: query.predicate)
         sort(query.sort)
         if !query.include.isEmpty {
             key("include")
@@ -232,10 +227,7 @@ extension JSONWriter {
             key("include_form")
             string(query.includeForm.rawValue)
         }
-        if let fields = query.desiredFields {
-            key("desired_keys")
-            strings(fields)
-        }
+        desiredKeys(query.desiredFields)
         if !query.omittedFields.isEmpty {
             key("omit")
             strings(query.omittedFields)
