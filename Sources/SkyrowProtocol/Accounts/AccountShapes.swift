@@ -88,12 +88,7 @@ extension Codec<[String: String]> {
     /// Login keys and their values: `{"username": "ann"}`. A key that is `null` counts as absent.
     static let loginKeys = Codec(.object([], others: .string())) { json, name throws(SkyrowError) in
         guard json.isObject else { throw .wrongType(name, "an object") }
-        guard json.count <= maximumLoginKeys else {
-            throw .invalidArgument(
-                "\"\(name)\" has more than \(maximumLoginKeys) entries; send several requests.",
-                name
-            )
-        }
+        guard json.count <= maximumLoginKeys else { throw .tooMany(name, maximumLoginKeys) }
         var values: [String: String] = [:]
         for (key, value) in json.uniqueMembers where !value.isNull {
             guard let text = value.string else {

@@ -104,13 +104,10 @@ extension Codec<IssuedAccessKey> {
 
 extension Codec<String> {
     /// 1 to 255 bytes without control characters; the database checks the rest of the rule.
-    static let keyName = parsed(maximum: AccessList.maximumNameLength) { text, name throws(SkyrowError) in
-        guard text.isName, !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw .invalidArgument(KeyCreation.nameSentence, name)
-        }
-        return text
-    } writing: {
-        $0
+    static let keyName = text(.string(maximum: AccessList.maximumNameLength)) { _ in
+        KeyCreation.nameSentence
+    } isFit: { text in
+        text.isName && !text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
     }
 }
 

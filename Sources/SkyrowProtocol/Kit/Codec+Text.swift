@@ -5,10 +5,10 @@ extension Codec {
     /// A value that is written as a text with a rule of its own.
     ///
     /// - Parameters:
-    ///   - maximum: the length of the longest text.
+    ///   - maximum: the length of the longest text; nil for any length.
     ///   - parse: throws `108 InvalidArgument` for a text that breaks the rule.
     static func parsed(
-        maximum: Int,
+        maximum: Int? = nil,
         _ parse: @escaping @Sendable (String, _ name: String) throws(SkyrowError) -> Value,
         writing text: @escaping @Sendable (Value) -> String
     ) -> Codec {

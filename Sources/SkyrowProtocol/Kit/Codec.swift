@@ -71,7 +71,8 @@ extension Codec<String> {
         }
     }
 
-    private static func text(
+    /// A text with a rule of its own, which `rule` puts into a sentence.
+    static func text(
         _ shape: JSONShape,
         rule: @escaping @Sendable (_ name: String) -> String,
         isFit: @escaping @Sendable (String) -> Bool
@@ -103,7 +104,7 @@ extension Codec<Int> {
 
     /// The result `{"added": 2}`.
     package static func count(_ member: StaticString, _ summary: String = "") -> Codec {
-        .object(Form({ $0 }, Member(member, \.self, .integer(0...Int.max), summary)))
+        .object(Form(member, .integer(0...Int.max), summary))
     }
 }
 
@@ -142,9 +143,7 @@ extension Codec {
         Codec(.array(of: element.shape, maximum: maximum)) { json, name throws(SkyrowError) in
             guard json.isArray else { throw .wrongType(name, "an array") }
             let count = json.count
-            if let maximum, count > maximum {
-                throw .invalidArgument("\"\(name)\" has more than \(maximum) entries; send several requests.", name)
-            }
+            if let maximum, count > maximum { throw .tooMany(name, maximum) }
             var values: [Element] = []
             values.reserveCapacity(count)
             for (place, json) in json.elements.enumerated() {

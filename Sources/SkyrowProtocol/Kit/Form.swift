@@ -38,6 +38,12 @@ public struct Form<Root>: Sendable {
         }
     }
 
+    /// A form of one member, which is the value itself.
+    @_semantics("optimize.sil.specialize.generic.never")
+    init(_ name: StaticString, _ codec: Codec<Root>, _ summary: String = "") {
+        self.init({ $0 }, Member(name, \.self, codec, summary))
+    }
+
     private init(
         members: [MemberDescription],
         read: @escaping @Sendable (JSONView) throws(SkyrowError) -> Root,
@@ -116,6 +122,16 @@ extension SkyrowError {
     package static func wrongType(_ name: String, _ expected: String) -> SkyrowError {
         SkyrowError(.badRequest, "\"\(name)\" must be \(expected).", info: ["arguments": .list([.string(name)])])
     }
+
+    /// `108 InvalidArgument` for a parameter with more entries than one request may have.
+    static func tooMany(_ name: String, _ limit: Int) -> SkyrowError {
+        .invalidArgument("\"\(name)\" has more than \(limit) entries; send several requests.", name)
+    }
+}
+
+extension Array {
+    /// nil where there is no element, so that a member with this value is left out.
+    var nonEmpty: [Element]? { isEmpty ? nil : self }
 }
 
 extension Form<Void> {

@@ -89,24 +89,11 @@ struct Parameters {
         try RecordTypeName(required("record_type", string("record_type")))
     }
 
-    func fieldName(_ name: StaticString) throws(SkyrowError) -> FieldName {
-        let text = try required(name, string(name))
-        do throws(SkyrowError) {
-            return try FieldName(text)
-        } catch {
-            throw .invalidArgument(error.message, "\(name)")
-        }
-    }
-
     func wrongType(_ name: StaticString, _ expected: String) -> SkyrowError {
-        SkyrowError(
-            .badRequest,
-            "\"\(name)\" must be \(expected).",
-            info: ["arguments": .list([.string("\(name)")])]
-        )
+        .wrongType("\(name)", expected)
     }
 
     func tooMany(_ name: StaticString, _ limit: Int) -> SkyrowError {
-        .invalidArgument("\"\(name)\" has more than \(limit) entries; send several requests.", "\(name)")
+        .tooMany("\(name)", limit)
     }
 }

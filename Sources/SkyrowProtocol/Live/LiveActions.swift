@@ -141,9 +141,10 @@ extension Actions {
 
 extension LiveSubscribeRequest {
     /// The name of a subscription, which every action of it has.
-    fileprivate static let nameForm = Form<String>(
-        { $0 },
-        Member("subscription", \.self, .subscriptionName, "The client's name for the subscription.")
+    fileprivate static let nameForm = Form(
+        "subscription",
+        .subscriptionName,
+        "The client's name for the subscription."
     )
 
     fileprivate static func form(_ rules: ReadingRules) -> Form<LiveSubscribeRequest> {
@@ -332,14 +333,9 @@ extension Codec<LiveSubscribed> {
 }
 
 extension Codec<String> {
-    fileprivate static let subscriptionName = parsed(
-        maximum: LiveSubscribeRequest.nameBytes
-    ) { text, name throws(SkyrowError) in
-        guard (1...LiveSubscribeRequest.nameBytes).contains(text.utf8.count) else {
-            throw .invalidArgument("A subscription name must be 1 to \(LiveSubscribeRequest.nameBytes) bytes.", name)
-        }
-        return text
-    } writing: {
-        $0
+    fileprivate static let subscriptionName = text(.string(maximum: LiveSubscribeRequest.nameBytes)) { _ in
+        "A subscription name must be 1 to \(LiveSubscribeRequest.nameBytes) bytes."
+    } isFit: {
+        (1...LiveSubscribeRequest.nameBytes).contains($0.utf8.count)
     }
 }

@@ -177,25 +177,16 @@ package struct ProviderFinishRequest: Hashable, Sendable {
 }
 
 extension Codec<String> {
-    fileprivate static let codeChallenge = parsed(maximum: 43) { text, name throws(SkyrowError) in
-        guard text.utf8.count == 43, Base64URL.decode(text)?.count == 32 else {
-            throw .invalidArgument(
-                "\"\(name)\" must be the SHA-256 of the code_verifier in base64url, 43 characters.",
-                name
-            )
-        }
-        return text
-    } writing: {
-        $0
+    fileprivate static let codeChallenge = text(.string(maximum: 43)) {
+        "\"\($0)\" must be the SHA-256 of the code_verifier in base64url, 43 characters."
+    } isFit: {
+        $0.utf8.count == 43 && Base64URL.decode($0)?.count == 32
     }
 
-    fileprivate static let codeVerifier = parsed(maximum: 128) { text, name throws(SkyrowError) in
-        guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(isUnreserved) else {
-            throw .invalidArgument("\"\(name)\" must be 43 to 128 letters, digits and characters of \"-._~\".", name)
-        }
-        return text
-    } writing: {
-        $0
+    fileprivate static let codeVerifier = text(.string(maximum: 128)) {
+        "\"\($0)\" must be 43 to 128 letters, digits and characters of \"-._~\"."
+    } isFit: {
+        (43...128).contains($0.utf8.count) && $0.utf8.allSatisfy(isUnreserved)
     }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {

@@ -100,12 +100,7 @@ extension RecordIDsRequest {
     ) throws(SkyrowError) -> [RecordID] {
         guard list.isArray else { throw .wrongType(name, "an array") }
         guard list.count > 0 else { throw .invalidArgument("\"\(name)\" is empty.", name) }
-        guard list.count <= WireLimits.batchCount else {
-            throw .invalidArgument(
-                "\"\(name)\" has more than \(WireLimits.batchCount) entries; send several requests.",
-                name
-            )
-        }
+        guard list.count <= WireLimits.batchCount else { throw .tooMany(name, WireLimits.batchCount) }
         var ids: [RecordID] = []
         ids.reserveCapacity(list.count)
         for element in list.elements {

@@ -49,16 +49,10 @@ extension MemberDescription {
 
 extension Codec<String> {
     /// The key by which the service recognises the retry of a write.
-    static let idempotencyKey = parsed(maximum: WireLimits.idempotencyKeyBytes) { key, name throws(SkyrowError) in
-        guard (1...WireLimits.idempotencyKeyBytes).contains(key.utf8.count), !key.hasNUL else {
-            throw .invalidArgument(
-                "An idempotency key must be 1 to \(WireLimits.idempotencyKeyBytes) bytes without NUL.",
-                name
-            )
-        }
-        return key
-    } writing: {
-        $0
+    static let idempotencyKey = text(.string(maximum: WireLimits.idempotencyKeyBytes)) { _ in
+        "An idempotency key must be 1 to \(WireLimits.idempotencyKeyBytes) bytes without NUL."
+    } isFit: {
+        (1...WireLimits.idempotencyKeyBytes).contains($0.utf8.count) && !$0.hasNUL
     }
 }
 

@@ -6,12 +6,7 @@ extension RecordType {
     static func types(_ json: JSONView, _ parameter: String) throws(SkyrowError) -> [RecordType] {
         guard json.isObject else { throw .wrongType(parameter, "an object") }
         guard json.count > 0 else { throw .invalidArgument("\"\(parameter)\" is empty.", parameter) }
-        guard json.count <= WireLimits.batchCount else {
-            throw .invalidArgument(
-                "\"\(parameter)\" has more than \(WireLimits.batchCount) entries; send several requests.",
-                parameter
-            )
-        }
+        guard json.count <= WireLimits.batchCount else { throw .tooMany(parameter, WireLimits.batchCount) }
         var list: [RecordType] = []
         for (name, value) in json.uniqueMembers {
             do throws(SkyrowError) {

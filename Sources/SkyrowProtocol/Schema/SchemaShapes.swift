@@ -3,30 +3,28 @@ package import SkyrowModel
 
 extension Codec<RecordTypeName> {
     /// A letter followed by at most 62 letters, digits or underscores.
-    package static let recordType = Codec(.string(maximum: 63)) { json, name throws(SkyrowError) in
-        guard let text = json.string else { throw .wrongType(name, "a string") }
+    package static let recordType = parsed(maximum: 63) { text, name throws(SkyrowError) in
         do throws(SkyrowError) {
             return try RecordTypeName(text)
         } catch {
             guard error.code == .invalidArgument else { throw error }
             throw .invalidArgument(error.message, name)
         }
-    } write: { type, writer in
-        writer.string(type.rawValue)
+    } writing: {
+        $0.rawValue
     }
 }
 
 extension Codec<FieldName> {
     /// A letter followed by at most 62 letters, digits or underscores, or the name of a field of the service.
-    package static let fieldName = Codec(.string(maximum: 63)) { json, name throws(SkyrowError) in
-        guard let text = json.string else { throw .wrongType(name, "a string") }
+    package static let fieldName = parsed(maximum: 63) { text, name throws(SkyrowError) in
         do throws(SkyrowError) {
             return try FieldName(text)
         } catch {
             throw .invalidArgument(error.message, name)
         }
-    } write: { field, writer in
-        writer.string(field.rawValue)
+    } writing: {
+        $0.rawValue
     }
 }
 

@@ -56,13 +56,10 @@ extension Codec<LiveTicket> {
 
 extension Codec<String> {
     /// The id of a session: a UUID as PostgreSQL writes it.
-    static let sessionID = parsed(maximum: 36) { text, name throws(SkyrowError) in
-        guard text.isUUID else {
-            throw .invalidArgument("The id of a session must be a UUID; session:list returns it.", name)
-        }
-        return text
-    } writing: {
-        $0
+    static let sessionID = text(.string(maximum: 36)) { _ in
+        "The id of a session must be a UUID; session:list returns it."
+    } isFit: {
+        $0.isUUID
     }
 }
 
