@@ -60,28 +60,33 @@ package struct RelationPart: Hashable, Sendable {
     /// The number of users before the part.
     package var start: Int { offset ?? ((page ?? 1) - 1) * limit }
 
-    fileprivate static func limit<Root>(_ path: any Swift.KeyPath<Root, Int> & Sendable) -> Member<Root, Int> {
-        Member(
-            "limit",
-            path,
-            .integer(0...PageRequest.maximumLimit),
-            "The number of users; \(PageRequest.defaultLimit) by default.",
-            absent: PageRequest.defaultLimit
-        )
-    }
-
-    fileprivate static func offset<Root>(_ path: any Swift.KeyPath<Root, Int?> & Sendable) -> Member<Root, Int?> {
-        Member(optional: "offset", path, .integer(0...RecordQuery.maximumOffset), "The number of users to skip.")
-    }
-
-    fileprivate static func page<Root>(_ path: any Swift.KeyPath<Root, Int?> & Sendable) -> Member<Root, Int?> {
+    fileprivate static let form = Form(
+        RelationPart.init(limit:offset:page:),
+        limit,
+        offset,
         Member(
             optional: "page",
-            path,
+            \.page,
             .integer(1...RecordQuery.maximumOffset + 1),
             "The page, in place of `offset`."
         )
-    }
+    )
+
+    fileprivate static let formWithoutPage = Form({ RelationPart(limit: $0, offset: $1) }, limit, offset)
+
+    private static let limit = Member(
+        "limit",
+        \Self.limit,
+        .integer(0...PageRequest.maximumLimit),
+        "The number of users; \(PageRequest.defaultLimit) by default.",
+        absent: PageRequest.defaultLimit
+    )
+    private static let offset = Member(
+        optional: "offset",
+        \Self.offset,
+        .integer(0...RecordQuery.maximumOffset),
+        "The number of users to skip."
+    )
 }
 
 /// The users that `relation:query` returns.
@@ -100,13 +105,20 @@ package struct RelationQuery: Hashable, Sendable {
         self.part = part
     }
 
-    fileprivate static let direction = Member<RelationQuery, RelationDirection>(
-        "direction",
-        \.direction,
-        .relationDirection,
-        "Whom the caller has added, who has added the caller, or, by default, those who are both.",
-        absent: .mutual
-    )
+    fileprivate static func form(_ part: Form<RelationPart>) -> Form<RelationQuery> {
+        Form(
+            { RelationQuery($0, $1, $2) },
+            RelationChange.relation(\.relation),
+            Member(
+                "direction",
+                \.direction,
+                .relationDirection,
+                "Whom the caller has added, who has added the caller, or, by default, those who are both.",
+                absent: .mutual
+            ),
+            Member(\.part, members: part)
+        )
+    }
 }
 
 extension Actions {
@@ -146,22 +158,9 @@ extension Actions {
         effect: .reads,
         narrowing: .limit,
         errors: [.notSupported, .userDisabled],
-        Form(
-            { RelationQuery($0, $1, RelationPart(limit: $2, offset: $3, page: $4)) },
-            RelationChange.relation(\.relation),
-            RelationQuery.direction,
-            RelationPart.limit(\.part.limit),
-            RelationPart.offset(\.part.offset),
-            RelationPart.page(\.part.page)
-        ),
+        RelationQuery.form(RelationPart.form),
         // Skygear's action has no `page`, and its JavaScript SDK always sends one.
-        v1: Form(
-            { RelationQuery($0, $1, RelationPart(limit: $2, offset: $3)) },
-            RelationChange.relation(\.relation),
-            RelationQuery.direction,
-            RelationPart.limit(\.part.limit),
-            RelationPart.offset(\.part.offset)
-        ),
+        v1: RelationQuery.form(RelationPart.formWithoutPage),
         result: .relationPage,
         v1Result: { $1.v1RelationPage($0) }
     )
@@ -176,12 +175,7 @@ extension Actions {
         effect: .reads,
         narrowing: .limit,
         errors: [.userDisabled],
-        Form(
-            RelationPart.init(limit:offset:page:),
-            RelationPart.limit(\.limit),
-            RelationPart.offset(\.offset),
-            RelationPart.page(\.page)
-        ),
+        RelationPart.form,
         result: .relationPage,
         v1Result: { $1.v1RelationPage($0) }
     )
