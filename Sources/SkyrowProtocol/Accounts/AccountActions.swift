@@ -24,7 +24,7 @@ package struct SignUpRequest: Sendable {
 
     fileprivate static func form(_ rules: ReadingRules) -> Form<SignUpRequest> {
         Form(
-            { SignUpRequest(authData: $0, password: $1, profile: $2 ?? [], device: SessionDevice(id: $3, name: $4)) },
+            { SignUpRequest(authData: $0, password: $1, profile: $2 ?? [], device: $3) },
             Member(
                 "auth_data",
                 \.authData,
@@ -33,13 +33,10 @@ package struct SignUpRequest: Sendable {
                 absent: [:]
             ),
             Member(optional: "password", \.password, .secret, "The password; none for an anonymous account."),
-            .profile(\.anyProfile, rules),
-            SessionDevice.id(\.device.id),
-            SessionDevice.name(\.device.name)
+            .profile(\.profile.nonEmpty, rules),
+            Member(\.device, members: SessionDevice.parameters)
         )
     }
-
-    private var anyProfile: [(name: FieldName, value: RecordValue)]? { profile.isEmpty ? nil : profile }
 }
 
 /// The account that `auth:login` logs in to.
@@ -63,7 +60,7 @@ package struct LogInRequest: Sendable {
     }
 
     fileprivate static let form = Form(
-        { LogInRequest(authData: $0, password: $1, newPassword: $2, device: SessionDevice(id: $3, name: $4)) },
+        LogInRequest.init(authData:password:newPassword:device:),
         Member(
             "auth_data",
             \.authData,
@@ -77,8 +74,7 @@ package struct LogInRequest: Sendable {
             .secret,
             "Replaces the password, and ends all other sessions."
         ),
-        SessionDevice.id(\.device.id),
-        SessionDevice.name(\.device.name)
+        Member(\.device, members: SessionDevice.parameters)
     )
 }
 
@@ -121,15 +117,13 @@ package struct RegisterRequest: Sendable {
                 "One or more complete login keys with their values, such as `{\"username\": \"ann\"}`."
             ),
             Member("password", \.password, .secret, "The password."),
-            .profile(\.anyProfile, rules)
+            .profile(\.profile.nonEmpty, rules)
         )
     }
-
-    private var anyProfile: [(name: FieldName, value: RecordValue)]? { profile.isEmpty ? nil : profile }
 }
 
 extension Member where Value == [(name: FieldName, value: RecordValue)]? {
-    fileprivate static func profile(
+    static func profile(
         _ path: any Swift.KeyPath<Root, Value> & Sendable,
         _ rules: ReadingRules
     ) -> Member {

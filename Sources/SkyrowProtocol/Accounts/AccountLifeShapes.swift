@@ -39,18 +39,13 @@ extension Codec<MergeReport> {
             { MergeReport.Change(from: $0, to: $1, clearedFields: $2 ?? []) },
             Member("from", \.from, movedID, "The id that the record had."),
             Member("to", \.to, movedID, "The id of the record now."),
-            Member(ifAny: "cleared", \.anyClearedFields, .list(of: .string), "The fields that became null.")
+            Member(ifAny: "cleared", \.clearedFields.nonEmpty, .list(of: .string), "The fields that became null.")
         )
     )
 
-    private static let movedID = Codec<RecordID>(.string()) { json, name throws(SkyrowError) in
-        guard let text = json.string else { throw .wrongType(name, "a string") }
-        return try RecordID(text)
-    } write: { id, writer in
-        writer.string(id.description)
+    private static let movedID = Codec<RecordID>.parsed { text, _ throws(SkyrowError) in
+        try RecordID(text)
+    } writing: {
+        $0.description
     }
-}
-
-extension MergeReport.Change {
-    fileprivate var anyClearedFields: [String]? { clearedFields.isEmpty ? nil : clearedFields }
 }

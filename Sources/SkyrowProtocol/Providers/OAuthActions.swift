@@ -84,12 +84,10 @@ package struct OAuthSignUp: Sendable {
             { OAuthSignUp(OAuthLogIn($0, $1, device: $3), profile: $2 ?? []) },
             Member(\.logIn.principal, members: OAuthPrincipal.form),
             Member(\.logIn.response, members: OAuthResponse.form),
-            Member(optional: "profile", \.sentProfile, .profile(rules), "Further fields of the user record."),
+            .profile(\.profile.nonEmpty, rules),
             Member(\.logIn.device, members: SessionDevice.parameters)
         )
     }
-
-    private var sentProfile: [(name: FieldName, value: RecordValue)]? { profile.isEmpty ? nil : profile }
 }
 
 /// The user with whom `sso:oauth:link` links an identity.
