@@ -34,15 +34,13 @@ extension SkygearFieldRule {
                 throw malformed("A field rule has no such member.", place)
             }
         }
-        func text(_ name: String) throws(SkyrowError) -> String {
-            guard let text = texts[name] else { throw malformed("A field rule must have \"\(name)\".", place) }
-            return text
+        func required<Value>(_ name: String, in members: [String: Value]) throws(SkyrowError) -> Value {
+            guard let value = members[name] else { throw malformed("A field rule must have \"\(name)\".", place) }
+            return value
         }
-        func flag(_ name: String) throws(SkyrowError) -> Bool {
-            guard let flag = flags[name] else { throw malformed("A field rule must have \"\(name)\".", place) }
-            return flag
-        }
-        let (typeText, fieldText, role) = (try text("record_type"), try text("record_field"), try text("user_role"))
+        let typeText = try required("record_type", in: texts)
+        let fieldText = try required("record_field", in: texts)
+        let role = try required("user_role", in: texts)
         var scope = FieldRuleScope(type: nil, field: nil)
         if typeText != ClassAccess.everyName {
             guard let type = try? RecordTypeName(typeText) else {
@@ -65,10 +63,10 @@ extension SkygearFieldRule {
         self.init(
             scope,
             subject,
-            writable: try flag("writable"),
-            readable: try flag("readable"),
-            comparable: try flag("comparable"),
-            discoverable: try flag("discoverable")
+            writable: try required("writable", in: flags),
+            readable: try required("readable", in: flags),
+            comparable: try required("comparable", in: flags),
+            discoverable: try required("discoverable", in: flags)
         )
     }
 }

@@ -9,9 +9,7 @@ extension SchemaDocument {
         }
         var members = ["  \"record_types\": {\n\(types.joined(separator: ",\n"))\n  }"]
         if let accessOfAll {
-            let writer = JSONWriter()
-            writer.documentedFieldAccess(accessOfAll)
-            members.append("  \"access\": \(String(decoding: writer.bytes, as: UTF8.self))")
+            members.append("  \"access\": \(written { $0.documentedFieldAccess(accessOfAll) })")
         }
         if !acceptedDrift.isEmpty {
             let keys = acceptedDrift.sorted().map { "    \(quoted($0))" }
@@ -31,9 +29,7 @@ extension DocumentedType {
         if live != .full { lines.append("      \"live\": \(quoted(live.rawValue))") }
         if isFollowed { lines.append("      \"sync\": true") }
         if let access {
-            let writer = JSONWriter()
-            writer.documentedAccess(access)
-            lines.append("      \"access\": \(String(decoding: writer.bytes, as: UTF8.self))")
+            lines.append("      \"access\": \(written { $0.documentedAccess(access) })")
         }
         return lines
     }
@@ -57,9 +53,7 @@ extension DocumentedField {
         if isGenerated { members.append("\"generated\": true") }
         if let renamedFrom { members.append("\"renamed_from\": \(quoted(renamedFrom.rawValue))") }
         if let defaultValue {
-            let writer = JSONWriter()
-            writer.value(defaultValue)
-            members.append("\"default\": \(String(decoding: writer.bytes, as: UTF8.self))")
+            members.append("\"default\": \(written { $0.value(defaultValue) })")
         }
         if let comment { members.append("\"comment\": \(quoted(comment))") }
         return "{\(members.joined(separator: ", "))}"
@@ -77,7 +71,11 @@ extension DocumentedIndex {
 }
 
 private func quoted(_ text: String) -> String {
+    written { $0.string(text) }
+}
+
+private func written(_ write: (JSONWriter) -> Void) -> String {
     let writer = JSONWriter()
-    writer.string(text)
+    write(writer)
     return String(decoding: writer.bytes, as: UTF8.self)
 }

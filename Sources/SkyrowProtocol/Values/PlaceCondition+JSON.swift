@@ -32,10 +32,6 @@ extension RecordPredicate {
     }
 }
 
-private func location(_ json: JSONView, at place: Int) throws(SkyrowError) -> Location {
-    do throws(SkyrowError) { return try Location(operand: json) } catch { throw error.at(place) }
-}
-
 /// The rings of a polygon of GeoJSON, or the one of a list of locations.
 private func rings(_ json: JSONView) throws(SkyrowError) -> [[Location]] {
     guard json.isObject else { return [try ring(json)] }
@@ -53,7 +49,11 @@ private func ring(_ json: JSONView) throws(SkyrowError) -> [Location] {
     }
     var vertices: [Location] = []
     vertices.reserveCapacity(json.count)
-    for element in json.elements { vertices.append(try location(element, at: vertices.count)) }
+    for element in json.elements {
+        do throws(SkyrowError) { vertices.append(try Location(operand: element)) } catch {
+            throw error.at(vertices.count)
+        }
+    }
     return vertices
 }
 
@@ -69,16 +69,6 @@ extension Location {
 
 private func malformed(_ message: String) -> SkyrowError {
     .invalidArgument(message, "predicate")
-}
-
-extension JSONView {
-    fileprivate var double: Double? {
-        switch number {
-        case .integer(let value): Double(value)
-        case .double(let value): value
-        case .outOfRange, nil: nil
-        }
-    }
 }
 
 extension JSONWriter {

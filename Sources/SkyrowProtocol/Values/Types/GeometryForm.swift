@@ -88,7 +88,7 @@ private struct GeoJSONReader {
             throw GeometryFault(message: "A position must be an array of a longitude and a latitude.")
         }
         var numbers = json.elements
-        guard let longitude = numbers.next()?.degrees, let latitude = numbers.next()?.degrees else {
+        guard let longitude = numbers.next()?.double, let latitude = numbers.next()?.double else {
             throw GeometryFault(message: "A position must have two numbers.")
         }
         do throws(SkyrowError) { return try Location(latitude: latitude, longitude: longitude) } catch {

@@ -5,7 +5,7 @@ package import SkyrowModel
 
 extension RecordValue {
     init(location json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
-        guard let longitude = json["$lng"]?.degrees, let latitude = json["$lat"]?.degrees else {
+        guard let longitude = json["$lng"]?.double, let latitude = json["$lat"]?.double else {
             throw .invalidArgument("A location must have the members $lng and $lat in degrees.", field())
         }
         do throws(SkyrowError) {
@@ -17,7 +17,7 @@ extension RecordValue {
 }
 
 extension JSONView {
-    var degrees: Double? {
+    var double: Double? {
         switch number {
         case .integer(let value): Double(value)
         case .double(let value): value
