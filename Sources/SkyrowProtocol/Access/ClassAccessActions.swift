@@ -37,14 +37,8 @@ public struct TypeDefaultAccess: Hashable, Sendable {
     fileprivate static let form = Form(
         TypeDefaultAccess.init(type:access:),
         Member("type", \.type, .recordType, "The record type."),
-        list(\.access)
+        Member("default_access", \.access, .accessList, "The list; null for none.")
     )
-
-    fileprivate static func list<Root>(_ path: any Swift.KeyPath<Root, AccessList?> & Sendable) -> Member<
-        Root, AccessList?
-    > {
-        Member("default_access", path, .accessList, "The list; null for none.")
-    }
 }
 
 /// The rules of a type.
@@ -94,7 +88,7 @@ extension Actions {
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied],
-        Form({ $0 }, Member("record_type", \.self, .recordType, "The record type.")),
+        Form("record_type", .recordType, "The record type."),
         result: .classAccess
     )
 
@@ -137,8 +131,9 @@ extension Actions {
         result: .object(fieldRules)
     )
 
-    private static let fieldRules = Form<[SkygearFieldRule]>(
-        { $0 },
-        Member("access", \.self, .skygearFieldRules, "The rules, in the order in which they apply.")
+    private static let fieldRules = Form(
+        "access",
+        .skygearFieldRules,
+        "The rules, in the order in which they apply."
     )
 }

@@ -123,7 +123,7 @@ extension Actions {
         effect: .once,
         errors: [.permissionDenied, .duplicated, .notSupported, .userDisabled],
         CodeRequest.form("The address."),
-        result: .object(Form({ $0 }, Member("user_id", \.self, .userID, "The id of the account.")))
+        result: .object(Form("user_id", .userID, "The id of the account."))
     )
 
     /// Merges an anonymous account into that of the caller; the parameter is the access token of the anonymous one.
@@ -135,7 +135,7 @@ extension Actions {
         cost: .write,
         effect: .once,
         errors: [.invalidToken, .userDisabled],
-        Form({ $0 }, Member("token", \.self, .secret, "The access token of the anonymous account.")),
+        Form("token", .secret, "The access token of the anonymous account."),
         result: .mergeReport
     )
 
@@ -148,7 +148,7 @@ extension Actions {
         cost: .write,
         effect: .repeatable,
         errors: [.userDisabled],
-        Form({ $0 }, Member("default_access", \.self, .accessList, "The list; null for none.")),
-        result: .object(Form({ $0 }, Member("default_access", \.self, .accessList)))
+        Form("default_access", .accessList, "The list; null for none."),
+        result: .object(Form("default_access", .accessList))
     )
 }

@@ -12,7 +12,7 @@ public struct CodeRequest: Sendable {
         self.language = language
     }
 
-    static func form(_ summary: String) -> Form<CodeRequest> {
+    static func form(_ summary: String = "The address of the account, in any case and form.") -> Form<CodeRequest> {
         Form(CodeRequest.init(email:language:), Member("email", \.email, .address, summary), language(\.language))
     }
 
@@ -210,7 +210,7 @@ extension Actions {
         cost: .write,
         effect: .once,
         errors: [.notSupported],
-        CodeRequest.form("The address of the account, in any case and form."),
+        CodeRequest.form(),
         result: .codeTicket
     )
 
@@ -295,10 +295,7 @@ extension Actions {
         cost: .write,
         effect: .once,
         errors: [.invalidToken, .duplicated],
-        Form(
-            { $0 },
-            Member("code", \.self, .code, "The code of the link in the mail to the address that the account had.")
-        ),
+        Form("code", .code, "The code of the link in the mail to the address that the account had."),
         result: .status
     )
 
@@ -311,7 +308,7 @@ extension Actions {
         cost: .write,
         effect: .once,
         errors: [.notSupported],
-        CodeRequest.form("The address of the account, in any case and form."),
+        CodeRequest.form(),
         result: .codeTicket
     )
 

@@ -63,7 +63,7 @@ extension Actions {
         effect: .once,
         errors: [.invalidCredentials, .resourceNotFound, .userDisabled],
         Form({ $0 }, FactorLogIn.code(\.self, "Six digits.")),
-        result: .object(Form({ $0 }, Member("recovery_codes", \.self, .list(of: .string), "Each counts once.")))
+        result: .object(Form("recovery_codes", .list(of: .string), "Each counts once."))
     )
 
     /// Removes the second factor with its recovery codes.

@@ -123,7 +123,7 @@ extension Actions {
         effect: .reads,
         errors: [.permissionDenied],
         .none,
-        result: .object(Form({ $0 }, Member("keys", \.self, .list(of: .accessKey))))
+        result: .object(Form("keys", .list(of: .accessKey)))
     )
 
     /// Gives a key another text, which only this result has.

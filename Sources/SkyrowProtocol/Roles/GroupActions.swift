@@ -63,6 +63,6 @@ extension Actions {
     )
 
     private static let groups = Codec<[GroupName]>.object(
-        Form({ $0 }, Member("groups", \.self, .list(of: .groupName), "All groups of the user, sorted."))
+        Form("groups", .list(of: .groupName), "All groups of the user, sorted.")
     )
 }

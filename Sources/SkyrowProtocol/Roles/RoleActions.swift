@@ -216,7 +216,7 @@ extension Actions {
         cost: .write,
         effect: .once,
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
-        Form({ $0 }, Member("name", \.self, .roleName, "The name of the role.")),
+        Form("name", .roleName, "The name of the role."),
         result: .status
     )
 

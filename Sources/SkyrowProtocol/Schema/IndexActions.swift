@@ -54,7 +54,7 @@ extension Actions {
         effect: .reads,
         errors: [.permissionDenied, .resourceNotFound],
         Form({ $0 }, Member(optional: "record_type", \.self, .recordType, "The record type; by default all.")),
-        result: .object(Form({ $0 }, Member("indexes", \.self, .list(of: .recordIndex))))
+        result: .object(Form("indexes", .list(of: .recordIndex)))
     )
 }
 

@@ -47,10 +47,7 @@ extension Actions {
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .incompatibleSchema],
-        Form(
-            { $0 },
-            Member("record_types", \.self, .recordTypes, "Fields by record type, in the form of `schema:fetch`.")
-        ),
+        Form("record_types", .recordTypes, "Fields by record type, in the form of `schema:fetch`."),
         result: .schema
     )
 

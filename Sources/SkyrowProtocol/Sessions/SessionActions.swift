@@ -120,7 +120,7 @@ extension Actions {
         cost: .read,
         effect: .once,
         errors: [.userDisabled],
-        Form({ $0 }, Member("token", \.self, .secret, "An access token.")),
+        Form("token", .secret, "An access token."),
         result: .authResult
     )
 
@@ -147,7 +147,7 @@ extension Actions {
         effect: .once,
         errors: [.invalidCredentials, .userDisabled, .notSupported],
         StepUpProof.form,
-        result: .object(Form({ $0 }, Member("elevated_until", \.self, .instant, "When the proof expires.")))
+        result: .object(Form("elevated_until", .instant, "When the proof expires."))
     )
 
     /// The sessions of the user, those used last first.
