@@ -25,22 +25,15 @@ package struct AddressRange: Hashable, Sendable {
         }
         self.base = base
         self.length = length + 128 - width
-        guard masked(base) == base else { return nil }
+        guard base.masked(to: self.length) == base else { return nil }
     }
 
     package func contains(_ address: ClientAddress) -> Bool {
         // ::/0 contains all of IPv6, and no IPv4 address.
-        address.isIPv4 == isIPv4 && masked(address) == base
+        address.isIPv4 == isIPv4 && address.masked(to: length) == base
     }
 
     private var isIPv4: Bool { base.isIPv4 && length >= 96 }
-
-    private func masked(_ address: ClientAddress) -> ClientAddress {
-        ClientAddress(
-            high: address.high & ClientAddress.mask(min(length, 64)),
-            low: address.low & ClientAddress.mask(max(length - 64, 0))
-        )
-    }
 }
 
 extension AddressRange: CustomStringConvertible {

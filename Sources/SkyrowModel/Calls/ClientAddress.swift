@@ -57,15 +57,19 @@ package struct ClientAddress: Hashable, Sendable {
     /// returned as it is.
     package func network(length: Int) -> ClientAddress {
         // ::/64 holds the loopback address and mapped IPv4 addresses, each of which is one host.
-        guard high != 0 else { return self }
-        return ClientAddress(
+        high == 0 ? self : masked(to: length)
+    }
+
+    /// Returns the address without the bits behind the first `length`.
+    func masked(to length: Int) -> ClientAddress {
+        ClientAddress(
             high: high & ClientAddress.mask(min(length, 64)),
             low: low & ClientAddress.mask(max(length - 64, 0))
         )
     }
 
     /// Returns a word whose first `bits` bits are set.
-    static func mask(_ bits: Int) -> UInt64 {
+    private static func mask(_ bits: Int) -> UInt64 {
         bits == 0 ? 0 : ~0 << UInt64(64 - bits)
     }
 
