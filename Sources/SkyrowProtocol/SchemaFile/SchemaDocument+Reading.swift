@@ -41,10 +41,7 @@ extension DocumentedType {
             }
             self.live = live
         }
-        if let sync = members["sync"], !sync.isNull {
-            guard let isFollowed = sync.boolean else { throw object.fault("needs true or false for \"sync\"") }
-            self.isFollowed = isFollowed
-        }
+        if let sync = members["sync"], !sync.isNull { isFollowed = try object.flag(sync, "sync") }
         if let json = members["access"], !json.isNull {
             let place = "\(object.place).access"
             _ = try FileObject(json, at: place).members(of: ClassAccess.memberNames)
@@ -113,12 +110,7 @@ extension DocumentedField {
             try reading(at: object.place) { () throws(SkyrowError) in try RecordType.checkParent(type, rule) }
             field.onDelete = .cascade
         }
-        if let generated = members["generated"] {
-            guard let isGenerated = generated.boolean else {
-                throw object.fault("needs true or false for \"generated\"")
-            }
-            field.isGenerated = isGenerated
-        }
+        if let generated = members["generated"] { field.isGenerated = try object.flag(generated, "generated") }
         if let defaultValue = members["default"], !defaultValue.isNull {
             field.defaultValue = try field.defaultValue(defaultValue, object)
         }
@@ -161,10 +153,7 @@ extension DocumentedIndex {
         }
         guard !columns.isEmpty else { throw object.fault("has no field") }
         self.init(columns)
-        if let unique = members["unique"] {
-            guard let isUnique = unique.boolean else { throw object.fault("needs true or false for \"unique\"") }
-            self.isUnique = isUnique
-        }
+        if let unique = members["unique"] { isUnique = try object.flag(unique, "unique") }
         if let text = try object.text(members, "method") {
             guard let method = Method(rawValue: text) else {
                 let names = Method.allCases.map(\.rawValue).joined(separator: ", ")
@@ -223,6 +212,11 @@ private struct FileObject {
             texts.append(text)
         }
         return texts
+    }
+
+    func flag(_ json: JSONView, _ name: String) throws(SkyrowError) -> Bool {
+        guard let flag = json.boolean else { throw fault("needs true or false for \"\(name)\"") }
+        return flag
     }
 
     /// A string; nil when the member is not there or null.
