@@ -13,19 +13,18 @@ public struct CodeRequest: Sendable {
     }
 
     static func form(_ summary: String = "The address of the account, in any case and form.") -> Form<CodeRequest> {
-        Form(CodeRequest.init(email:language:), Member("email", \.email, .address, summary), language(\.language))
-    }
-
-    fileprivate static func language<Root>(
-        _ path: any Swift.KeyPath<Root, String?> & Sendable
-    ) -> Member<Root, String?> {
-        Member(
-            optional: "language",
-            path,
-            .string(1...35),
-            "The language of the mail, such as `de` or `pt-BR`; English if the service has no texts in it."
+        Form(
+            CodeRequest.init(email:language:),
+            Member("email", \.email, .address, summary),
+            Member(\.language, members: languageForm)
         )
     }
+
+    fileprivate static let languageForm = Form(
+        optional: "language",
+        .string(1...35),
+        "The language of the mail, such as `de` or `pt-BR`; English if the service has no texts in it."
+    )
 }
 
 /// The address that `auth:verify:request` proves.
@@ -43,7 +42,7 @@ public struct VerificationRequest: Sendable {
     fileprivate static let form = Form(
         VerificationRequest.init(email:language:),
         Member(optional: "email", \.email, .address, "The address; without it, that of the logged-in user."),
-        CodeRequest.language(\.language)
+        Member(\.language, members: CodeRequest.languageForm)
     )
 
     /// `record_key` names the field of the user that is meant.
@@ -67,21 +66,19 @@ public struct CodeConfirmation: Sendable {
         self.handle = handle
     }
 
-    fileprivate static let form = Form(CodeConfirmation.init(code:handle:), code(\.code), handle(\.handle))
+    fileprivate static let form = Form(
+        CodeConfirmation.init(code:handle:),
+        Member(\.code, members: codeForm),
+        Member(\.handle, members: optionalHandleForm)
+    )
 
-    fileprivate static func code<Root>(_ path: any Swift.KeyPath<Root, String> & Sendable) -> Member<Root, String> {
-        Member("code", path, .code, "The code of the link, or the six digits.")
-    }
-
-    fileprivate static func handle<Root>(_ path: any Swift.KeyPath<Root, String?> & Sendable) -> Member<Root, String?> {
-        Member(optional: "handle", path, .code, "`handle` of the request's result; required with digits.")
-    }
-
-    fileprivate static func handle<Root>(needed path: any Swift.KeyPath<Root, String> & Sendable) -> Member<
-        Root, String
-    > {
-        Member("handle", path, .code, "`handle` of the request's result.")
-    }
+    fileprivate static let codeForm = Form("code", .code, "The code of the link, or the six digits.")
+    fileprivate static let handleForm = Form("handle", .code, "`handle` of the request's result.")
+    fileprivate static let optionalHandleForm = Form(
+        optional: "handle",
+        .code,
+        "`handle` of the request's result; required with digits."
+    )
 }
 
 /// The password that `auth:reset:confirm` sets, and the code that allows it.
@@ -106,9 +103,9 @@ package struct ResetConfirmation: Sendable {
     private static func form(password: StaticString) -> Form<ResetConfirmation> {
         Form(
             { ResetConfirmation(code: CodeConfirmation(code: $0, handle: $2), password: $1) },
-            CodeConfirmation.code(\.code.code),
+            Member(\.code.code, members: CodeConfirmation.codeForm),
             Member(password, \.password, .secret, "The new password."),
-            CodeConfirmation.handle(\.code.handle)
+            Member(\.code.handle, members: CodeConfirmation.optionalHandleForm)
         )
     }
 }
@@ -264,7 +261,7 @@ extension Actions {
                 .secret,
                 "The password of the account, in place of step-up."
             ),
-            CodeRequest.language(\.language)
+            Member(\.language, members: CodeRequest.languageForm)
         ),
         result: .codeTicket
     )
@@ -281,7 +278,7 @@ extension Actions {
         Form(
             EmailConfirmation.init(code:handle:),
             Member("code", \.code, .code, "The six digits of the mail."),
-            CodeConfirmation.handle(needed: \.handle)
+            Member(\.handle, members: CodeConfirmation.handleForm)
         ),
         result: .status
     )
@@ -323,8 +320,8 @@ extension Actions {
         errors: [.invalidToken, .notSupported, .secondFactorRequired],
         Form(
             LinkLogIn.init(code:handle:device:),
-            CodeConfirmation.code(\.code),
-            CodeConfirmation.handle(needed: \.handle),
+            Member(\.code, members: CodeConfirmation.codeForm),
+            Member(\.handle, members: CodeConfirmation.handleForm),
             Member(\.device, members: SessionDevice.parameters)
         ),
         result: .authResult

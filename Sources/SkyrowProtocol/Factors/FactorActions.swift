@@ -11,12 +11,9 @@ package struct FactorLogIn: Hashable, Sendable {
         self.code = code
     }
 
-    fileprivate static func code<Root>(
-        _ path: any Swift.KeyPath<Root, String> & Sendable,
-        _ summary: String
-    ) -> Member<Root, String> {
+    fileprivate static func codeForm(_ summary: String) -> Form<String> {
         // An empty code is refused as a wrong one.
-        Member("code", path, .string(0...255), summary)
+        Form("code", .string(0...255), summary)
     }
 }
 
@@ -33,7 +30,10 @@ extension Actions {
         Form(
             FactorLogIn.init(handle:code:),
             Member("handle", \.handle, .string(0...255), "`info.handle` of error 137."),
-            FactorLogIn.code(\.code, "Six digits, or a recovery code in any case, with or without its hyphen.")
+            Member(
+                \.code,
+                members: FactorLogIn.codeForm("Six digits, or a recovery code in any case, with or without its hyphen.")
+            )
         ),
         result: .authResult
     )
@@ -62,7 +62,7 @@ extension Actions {
         cost: .write,
         effect: .once,
         errors: [.invalidCredentials, .resourceNotFound, .userDisabled],
-        Form({ $0 }, FactorLogIn.code(\.self, "Six digits.")),
+        FactorLogIn.codeForm("Six digits."),
         result: .object(Form("recovery_codes", .list(of: .string), "Each counts once."))
     )
 

@@ -80,7 +80,7 @@ package struct KeyRotation: Hashable, Sendable {
 
     fileprivate static let form = Form(
         KeyRotation.init(id:overlap:),
-        keyID(\.id),
+        Member(\.id, members: idForm),
         Member(
             "overlap",
             \.overlap,
@@ -94,9 +94,7 @@ package struct KeyRotation: Hashable, Sendable {
         )
     )
 
-    fileprivate static func keyID<Root>(_ path: any Swift.KeyPath<Root, KeyID> & Sendable) -> Member<Root, KeyID> {
-        Member("id", path, .keyID, "The id of the key.")
-    }
+    fileprivate static let idForm = Form("id", .keyID, "The id of the key.")
 }
 
 extension Actions {
@@ -148,7 +146,7 @@ extension Actions {
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound],
-        Form({ $0 }, KeyRotation.keyID(\.self)),
+        KeyRotation.idForm,
         result: .status
     )
 }

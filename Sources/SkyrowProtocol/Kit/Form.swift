@@ -44,6 +44,12 @@ public struct Form<Root>: Sendable {
         self.init({ $0 }, Member(name, \.self, codec, summary))
     }
 
+    /// A form of one member, whose absence is nil.
+    @_semantics("optimize.sil.specialize.generic.never")
+    init<Wrapped>(optional name: StaticString, _ codec: Codec<Wrapped>, _ summary: String) where Root == Wrapped? {
+        self.init({ $0 }, Member(optional: name, \.self, codec, summary))
+    }
+
     private init(
         members: [MemberDescription],
         read: @escaping @Sendable (JSONView) throws(SkyrowError) -> Root,
@@ -258,7 +264,7 @@ public struct Member<Root, Value>: Sendable {
         }
     }
 
-    /// Several members of the object that make one value, such as `device_id` and `device_name`.
+    /// The members of another form, which make one value, such as `device_id` and `device_name`.
     @_semantics("optimize.sil.specialize.generic.never")
     package init(_ path: any Swift.KeyPath<Root, Value> & Sendable, members form: Form<Value>) {
         descriptions = form.members

@@ -1,23 +1,17 @@
 package import SkyrowModel
 
 extension PageRequest {
-    package static let form = Form(PageRequest.init(limit:after:), limit(\.limit), after(\.after))
-
-    @_semantics("optimize.sil.specialize.generic.never")
-    static func limit<Root>(_ path: any Swift.KeyPath<Root, Int> & Sendable) -> Member<Root, Int> {
+    package static let form = Form(
+        PageRequest.init(limit:after:),
         Member(
             "limit",
-            path,
+            \.limit,
             .integer(1...maximumLimit),
             "The number of entries; \(defaultLimit) by default.",
             absent: defaultLimit
-        )
-    }
-
-    @_semantics("optimize.sil.specialize.generic.never")
-    static func after<Root>(_ path: any Swift.KeyPath<Root, String?> & Sendable) -> Member<Root, String?> {
-        Member(optional: "after", path, .string, "The `cursor` of the previous page.")
-    }
+        ),
+        Member(optional: "after", \.after, .string, "The `cursor` of the previous page.")
+    )
 }
 
 extension ResultNarrowing {

@@ -16,7 +16,7 @@ package struct OAuthPrincipal: Hashable, Sendable {
 
     fileprivate static let form = Form(
         OAuthPrincipal.init(provider:id:),
-        ProviderToken.provider(\.provider, .oauthProvider),
+        Member(\.provider, members: ProviderToken.providerForm(.oauthProvider)),
         Member("principal_id", \.id, .string(1...255), "The provider's id of the user.")
     )
 }
@@ -102,9 +102,7 @@ package struct OAuthLink: Hashable, Sendable {
         self.response = response
     }
 
-    fileprivate static func user<Root>(_ path: any Swift.KeyPath<Root, UserID> & Sendable) -> Member<Root, UserID> {
-        Member("user_id", path, .userID, "The id of the user.")
-    }
+    fileprivate static let userForm = Form("user_id", .userID, "The id of the user.")
 }
 
 /// The provider that `sso:oauth:unlink` unlinks from a user.
@@ -179,7 +177,7 @@ extension Actions {
         Form(
             { OAuthLink($0, with: $1, $2) },
             Member(\.principal, members: OAuthPrincipal.form),
-            OAuthLink.user(\.user),
+            Member(\.user, members: OAuthLink.userForm),
             Member(\.response, members: OAuthResponse.form)
         ),
         result: .done
@@ -196,8 +194,8 @@ extension Actions {
         errors: [.resourceNotFound, .constraintViolated],
         Form(
             OAuthUnlink.init(provider:user:),
-            ProviderToken.provider(\.provider, .oauthProvider),
-            OAuthLink.user(\.user)
+            Member(\.provider, members: ProviderToken.providerForm(.oauthProvider)),
+            Member(\.user, members: OAuthLink.userForm)
         ),
         result: .done
     )

@@ -22,7 +22,7 @@ public struct ProviderToken: Hashable, Sendable {
 
     static let form = Form(
         ProviderToken.init(provider:idToken:nonce:accessToken:),
-        provider(\.provider),
+        Member(\.provider, members: providerForm()),
         Member(
             "id_token",
             \.idToken,
@@ -43,11 +43,8 @@ public struct ProviderToken: Hashable, Sendable {
         )
     )
 
-    static func provider<Root>(
-        _ path: any Swift.KeyPath<Root, String> & Sendable,
-        _ codec: Codec<String> = .string(1...255)
-    ) -> Member<Root, String> {
-        Member("provider", path, codec, "The name of the provider in the settings.")
+    static func providerForm(_ codec: Codec<String> = .string(1...255)) -> Form<String> {
+        Form("provider", codec, "The name of the provider in the settings.")
     }
 }
 
@@ -119,7 +116,7 @@ package struct ProviderStartRequest: Hashable, Sendable {
                 scopes: scopes
             )
         },
-        ProviderToken.provider(\.provider),
+        Member(\.provider, members: ProviderToken.providerForm()),
         Member(
             "redirect",
             \.redirect,
@@ -257,7 +254,7 @@ extension Actions {
         cost: .write,
         effect: .once,
         errors: [.resourceNotFound, .constraintViolated, .userDisabled],
-        Form({ $0 }, ProviderToken.provider(\.self)),
+        ProviderToken.providerForm(),
         result: .status
     )
 
@@ -348,7 +345,7 @@ extension Actions {
         cost: .read,
         effect: .reads,
         errors: [.resourceNotFound, .userDisabled],
-        Form({ $0 }, ProviderToken.provider(\.self)),
+        ProviderToken.providerForm(),
         result: .providerTokens
     )
 }

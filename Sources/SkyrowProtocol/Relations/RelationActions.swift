@@ -14,21 +14,17 @@ package struct RelationChange: Hashable, Sendable {
 
     fileprivate static let form = Form(
         { RelationChange($0, $1) },
-        relation(\.relation),
-        targets(\.targets)
+        Member(\.relation, members: relationForm),
+        Member(\.targets, members: targetsForm)
     )
 
-    fileprivate static func relation<Root>(
-        _ path: any Swift.KeyPath<Root, UserRelation> & Sendable
-    ) -> Member<Root, UserRelation> {
-        Member("name", path, .userRelation, "The relation.")
-    }
+    fileprivate static let relationForm = Form("name", .userRelation, "The relation.")
 
-    fileprivate static func targets<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<
-        Root, [UserID]
-    > {
-        Member("targets", path, .list(of: .userID, atMost: maximumTargets), "The ids of users.")
-    }
+    fileprivate static let targetsForm = Form<[UserID]>(
+        "targets",
+        .list(of: .userID, atMost: maximumTargets),
+        "The ids of users."
+    )
 }
 
 /// The users whom `relation:block` keeps away.
@@ -108,7 +104,7 @@ package struct RelationQuery: Hashable, Sendable {
     fileprivate static func form(_ part: Form<RelationPart>) -> Form<RelationQuery> {
         Form(
             { RelationQuery($0, $1, $2) },
-            RelationChange.relation(\.relation),
+            Member(\.relation, members: RelationChange.relationForm),
             Member(
                 "direction",
                 \.direction,
@@ -191,7 +187,7 @@ extension Actions {
         errors: [.resourceNotFound, .userDisabled],
         Form(
             { RelationBlock($0, isBlocked: $1) },
-            RelationChange.targets(\.targets),
+            Member(\.targets, members: RelationChange.targetsForm),
             Member("blocked", \.isBlocked, .boolean, "False to unblock the users.", absent: true)
         ),
         result: .relatedUsers

@@ -14,12 +14,10 @@ public struct GroupChange: Sendable {
     fileprivate static let form = Form(
         GroupChange.init(groups:user:),
         Member("groups", \.groups, .list(of: .groupName, atMost: 200), "The names of groups."),
-        userID(\.user)
+        Member(\.user, members: userForm)
     )
 
-    fileprivate static func userID<Root>(_ path: any Swift.KeyPath<Root, UserID?> & Sendable) -> Member<Root, UserID?> {
-        Member(optional: "user_id", path, .userID, "The id of the user; the caller by default.")
-    }
+    fileprivate static let userForm = Form(optional: "user_id", .userID, "The id of the user; the caller by default.")
 }
 
 extension Actions {
@@ -58,7 +56,7 @@ extension Actions {
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied, .resourceNotFound, .userDisabled],
-        Form({ $0 }, GroupChange.userID(\.self)),
+        GroupChange.userForm,
         result: groups
     )
 

@@ -60,19 +60,23 @@ public struct RoleAssignment: Sendable {
         self.users = users
     }
 
-    fileprivate static let form = Form(RoleAssignment.init(roles:users:), roleNames(\.roles), userIDs(\.users))
+    fileprivate static let form = Form(
+        RoleAssignment.init(roles:users:),
+        Member(\.roles, members: rolesForm),
+        Member(\.users, members: usersForm)
+    )
 
-    fileprivate static func roleNames<Root>(_ path: any Swift.KeyPath<Root, [RoleName]> & Sendable) -> Member<
-        Root, [RoleName]
-    > {
-        Member("roles", path, .list(of: .roleName, atMost: WireLimits.batchCount), "The names of roles.")
-    }
+    fileprivate static let rolesForm = Form<[RoleName]>(
+        "roles",
+        .list(of: .roleName, atMost: WireLimits.batchCount),
+        "The names of roles."
+    )
 
-    fileprivate static func userIDs<Root>(_ path: any Swift.KeyPath<Root, [UserID]> & Sendable) -> Member<
-        Root, [UserID]
-    > {
-        Member("users", path, .list(of: .userID, atMost: WireLimits.batchCount), "The ids of users.")
-    }
+    fileprivate static let usersForm = Form<[UserID]>(
+        "users",
+        .list(of: .userID, atMost: WireLimits.batchCount),
+        "The ids of users."
+    )
 }
 
 /// Whose members `role:members` returns, and which part of them.
@@ -89,11 +93,12 @@ public struct RoleMembersQuery: Sendable {
     }
 
     fileprivate static let form = Form(
-        RoleMembersQuery.init(role:limit:after:),
+        { RoleMembersQuery(role: $0, limit: $1.limit, after: $1.after) },
         Member("role", \.role, .roleName, "The name of the role."),
-        PageRequest.limit(\.limit),
-        PageRequest.after(\.after)
+        Member(\.page, members: PageRequest.form)
     )
+
+    private var page: PageRequest { PageRequest(limit: limit, after: after) }
 }
 
 extension Actions {
@@ -132,7 +137,7 @@ extension Actions {
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied, .userDisabled],
-        Form({ $0 }, RoleAssignment.userIDs(\.self)),
+        RoleAssignment.usersForm,
         result: .table(of: .list(of: .roleName)) {
             $0.rawValue
         } key: {
@@ -149,7 +154,7 @@ extension Actions {
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied],
-        Form({ $0 }, RoleAssignment.roleNames(\.self)),
+        RoleAssignment.rolesForm,
         result: .list(of: .roleName)
     )
 
@@ -162,7 +167,7 @@ extension Actions {
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied],
-        Form({ $0 }, RoleAssignment.roleNames(\.self)),
+        RoleAssignment.rolesForm,
         result: .list(of: .roleName)
     )
 

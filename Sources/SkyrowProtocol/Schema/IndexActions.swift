@@ -53,7 +53,7 @@ extension Actions {
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied, .resourceNotFound],
-        Form({ $0 }, Member(optional: "record_type", \.self, .recordType, "The record type; by default all.")),
+        Form(optional: "record_type", .recordType, "The record type; by default all."),
         result: .object(Form("indexes", .list(of: .recordIndex)))
     )
 }
