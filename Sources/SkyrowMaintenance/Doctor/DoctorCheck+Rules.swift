@@ -56,7 +56,7 @@ extension DoctorCheck {
                 UNION ALL
                 SELECT DISTINCT 'unique', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean
                 FROM \(scope.schema.internal)._field_rule
-                JOIN pg_catalog.pg_class ON relname = type AND relnamespace = \(scope.namespace)
+                JOIN pg_catalog.pg_class ON relname = type AND relnamespace = \(scope.schema.oid)
                 JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attname = field
                 JOIN pg_catalog.pg_index ON indrelid = pg_class.oid AND indisunique AND attnum = ANY (indkey)
                 WHERE action = 'read' AND NOT allow && ARRAY['public', 'users'] AND type = ANY (\(scope.tables.map(\.name.rawValue)))
@@ -132,11 +132,9 @@ extension DoctorCheck {
             let use = action.split(separator: " ").last.flatMap { FieldUse(rawValue: String($0)) }
             return finding(
                 "The rule of the field \(action.split(separator: " ").dropLast().joined(separator: " ")) of \(type)",
-                names: subject,
+                of: row,
                 fits: use.map { Subject(key: subject)?.fits($0) ?? false } ?? false,
-                isKnown: row.flag("is_known"),
-                note: " A field must hold strings or references to users.",
-                commands: [lookAtFields]
+                look: lookAtFields
             )
         case "unique":
             return DoctorFinding(
@@ -172,40 +170,36 @@ extension DoctorCheck {
             let known = Subject(key: subject)
             return finding(
                 "The rule of \(type) about \(action)",
-                names: subject,
+                of: row,
                 fits: ClassAction(rawValue: action).map { known?.fits($0) ?? false } ?? false,
-                isKnown: row.flag("is_known"),
-                note: " A field must hold strings or references to users.",
-                commands: [look]
+                look: look
             )
         }
     }
 
-    /// Returns the finding for a subject that a rule names, or nil if the subject is valid.
+    /// Returns the finding for the subject that a rule names, or nil if the subject is valid.
     private static func finding(
         _ rule: String,
-        names subject: String,
+        of row: DoctorRow,
         fits: Bool,
-        isKnown: Bool,
-        note: String = "",
-        commands: [String]
+        look: String
     ) -> DoctorFinding? {
         guard fits else {
             return DoctorFinding(
                 .error,
-                "\(rule) names '\(subject)', which is not a valid subject.",
+                "\(rule) names '\(row["subject"])', which is not a valid subject.",
                 meaning: "An invalid rule allows no caller, including its other subjects.",
                 remedy: "Correct it, or set the rule with schema:access:set, which refuses invalid rules.",
-                commands: commands
+                commands: [look]
             )
         }
-        guard !isKnown else { return nil }
+        guard !row.flag("is_known") else { return nil }
         return DoctorFinding(
             .warning,
-            "\(rule) names '\(subject)', which does not exist.",
-            meaning: "The entry allows no caller until it exists.\(note)",
+            "\(rule) names '\(row["subject"])', which does not exist.",
+            meaning: "The entry allows no caller until it exists. A field must hold strings or references to users.",
             remedy: "Change the name, or remove it.",
-            commands: commands
+            commands: [look]
         )
     }
 }
