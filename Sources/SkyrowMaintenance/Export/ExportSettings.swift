@@ -56,7 +56,8 @@ package struct ExportSettings: Hashable, Sendable {
                 "Several types need a directory: specify it with --output, or select one type with --type for standard output."
             )
         }
-        self.format = try ExportSettings.format(format, destination)
+        let file: String? = if case .file(let path) = destination { path } else { nil }
+        self.format = try .chosen(by: format, for: file)
         guard isForSpreadsheets else { return }
         if self.format != .csv {
             throw .usage("--for-spreadsheets is for CSV, and --format is \(self.format.rawValue).")
@@ -66,21 +67,6 @@ package struct ExportSettings: Hashable, Sendable {
                 "skyrow import cannot read a directory that was written with --for-spreadsheets: use --type and a file."
             )
         }
-    }
-
-    private static func format(_ name: String?, _ destination: Destination) throws(ToolError) -> FileFormat {
-        let formats = FileFormat.allCases.map(\.rawValue).joined(separator: ", ")
-        if let name {
-            guard let format = FileFormat(rawValue: name) else {
-                throw .usage("--format must be one of \(formats); it is '\(name)'.")
-            }
-            return format
-        }
-        guard case .file(let path) = destination else { return .csv }
-        guard let format = FileFormat(fileName: path) else {
-            throw .usage("The format of \(path) is not clear from its name: specify --format with one of \(formats).")
-        }
-        return format
     }
 }
 

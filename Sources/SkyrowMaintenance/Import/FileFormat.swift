@@ -1,3 +1,5 @@
+import SkyrowSystem
+
 /// The format of a file of records.
 package enum FileFormat: String, Hashable, Sendable, CaseIterable {
     /// A header line, then one record a line (RFC 4180).
@@ -17,6 +19,22 @@ package enum FileFormat: String, Hashable, Sendable, CaseIterable {
         case "ndjson", "jsonl": self = .ndjson
         default: return nil
         }
+    }
+
+    /// Returns the format that `--format` names, by default that of the file's name; CSV without a file.
+    static func chosen(by name: String?, for path: String?) throws(ToolError) -> FileFormat {
+        let formats = allCases.map(\.rawValue).joined(separator: ", ")
+        if let name {
+            guard let format = FileFormat(rawValue: name) else {
+                throw .usage("--format must be one of \(formats); it is '\(name)'.")
+            }
+            return format
+        }
+        guard let path else { return .csv }
+        guard let format = FileFormat(fileName: path) else {
+            throw .usage("The format of \(path) is not clear from its name: specify --format with one of \(formats).")
+        }
+        return format
     }
 }
 

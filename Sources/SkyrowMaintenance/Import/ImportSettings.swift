@@ -31,7 +31,7 @@ package struct ImportSettings: Hashable, Sendable {
         } catch {
             throw .usage("--type must be the name of a record type (letters, digits and underscores); it is '\(type)'.")
         }
-        reading = ImportReading(format: try ImportSettings.format(format, path))
+        reading = ImportReading(format: try .chosen(by: format, for: path))
         reading.nullTexts = Set(nullTexts)
         if let delimiter {
             guard let byte = ImportSettings.delimiter(delimiter) else {
@@ -71,20 +71,6 @@ package struct ImportSettings: Hashable, Sendable {
         if keepsOwners, !found.contains("_database") {
             throw .usage("--keep-owners is for a file that skyrow exported, and \(path) has no column _database.")
         }
-    }
-
-    private static func format(_ name: String?, _ path: String) throws(ToolError) -> FileFormat {
-        let formats = FileFormat.allCases.map(\.rawValue).joined(separator: ", ")
-        if let name {
-            guard let format = FileFormat(rawValue: name) else {
-                throw .usage("--format must be one of \(formats); it is '\(name)'.")
-            }
-            return format
-        }
-        guard let format = FileFormat(fileName: path) else {
-            throw .usage("The format of \(path) is not clear from its name: specify --format with one of \(formats).")
-        }
-        return format
     }
 
     private static func delimiter(_ text: String) -> UInt8? {
