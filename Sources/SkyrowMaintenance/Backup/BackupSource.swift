@@ -25,7 +25,7 @@ package struct BackupSource: Hashable, Sendable {
             SELECT nspname::text
             FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
             WHERE relname = '_migration'
-                AND nspname IN (\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))
+                AND nspname IN \(schema.bothNames)
             """
         ).decodeColumn(0, as: String.self)
         guard !found.contains(schema.name) else { throw MigrationError.databaseIsOld }
@@ -49,7 +49,7 @@ package struct BackupSource: Hashable, Sendable {
     private static func namespaces(of schema: SQLIdentifier) -> SQL {
         """
         SELECT oid FROM pg_catalog.pg_namespace
-        WHERE nspname IN (\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))
+        WHERE nspname IN \(schema.bothNames)
         """
     }
 
@@ -58,7 +58,7 @@ package struct BackupSource: Hashable, Sendable {
         """
         WITH RECURSIVE momentary (oid) AS (
             SELECT oid FROM pg_catalog.pg_class
-            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name)))
+            WHERE relnamespace = \(schema.internal.identifier.oid)
                 AND relname IN ('_session', '_code', '_mail', '_pending_login', '_flow', '_live_ticket')
             UNION
             SELECT conrelid

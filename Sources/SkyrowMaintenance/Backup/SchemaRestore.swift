@@ -189,11 +189,6 @@ package final class SchemaRestore {
     }
 }
 
-extension SQLIdentifier {
-    /// The schemas of an application's records and of its reserved tables.
-    fileprivate var both: [SQLIdentifier] { [self, self.internal.identifier] }
-}
-
 /// A piece of a restore, in a transaction.
 ///
 /// Not `Sendable`, like its transaction.
@@ -248,8 +243,7 @@ private struct RestorePlace {
         self.schema = schema
     }
 
-    /// The names of both schemas, for `IN`.
-    private var names: SQL { "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))" }
+    private var names: SQL { schema.bothNames }
 
     private var relations: SQL {
         """

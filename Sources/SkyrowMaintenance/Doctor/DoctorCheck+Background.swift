@@ -18,7 +18,7 @@ extension DoctorCheck {
             UNION ALL
             SELECT 'dead', relid::regclass::text, n_dead_tup::text, n_live_tup::text
             FROM pg_catalog.pg_stat_user_tables
-            WHERE schemaname IN \(scope.names) AND n_dead_tup > \(Int64(scope.limits.deadRows))
+            WHERE schemaname IN \(scope.schema.bothNames) AND n_dead_tup > \(Int64(scope.limits.deadRows))
             ORDER BY 1, 2
             """
         },

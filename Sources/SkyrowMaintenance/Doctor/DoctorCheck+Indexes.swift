@@ -46,7 +46,7 @@ extension DoctorCheck {
             SELECT relid::regclass::text AS name, n_live_tup AS alive, seq_scan AS scans, coalesce(idx_scan, 0) AS lookups,
                 seq_tup_read / greatest(seq_scan, 1) AS rows_a_scan
             FROM pg_catalog.pg_stat_user_tables
-            WHERE schemaname IN \(scope.names) AND n_live_tup >= \(Int64(scope.limits.bigTable))
+            WHERE schemaname IN \(scope.schema.bothNames) AND n_live_tup >= \(Int64(scope.limits.bigTable))
             ORDER BY seq_tup_read DESC
             """
         },

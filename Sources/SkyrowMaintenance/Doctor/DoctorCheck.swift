@@ -184,16 +184,8 @@ package struct DoctorScope: Sendable {
     package var serverVersion: Int
     package var limits: DoctorLimits
 
-    /// The OID of the schema of the records.
-    var namespace: SQL {
-        "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))"
-    }
-
     /// The OIDs of both schemas of the application, for `IN`.
-    var namespaces: SQL { "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname IN \(names))" }
-
-    /// The names of both schemas, for `IN`.
-    var names: SQL { "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))" }
+    var namespaces: SQL { "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname IN \(schema.bothNames))" }
 }
 
 /// The thresholds of the checks.

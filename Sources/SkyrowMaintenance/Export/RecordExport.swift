@@ -126,7 +126,7 @@ extension RecordStore {
         let result = try await transaction.query(
             """
             SELECT relname, reltuples::bigint FROM pg_catalog.pg_class
-            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+            WHERE relnamespace = \(schema.oid)
                 AND relkind IN ('r', 'p') AND reltuples >= 0
             """
         )

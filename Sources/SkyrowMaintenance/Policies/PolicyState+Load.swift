@@ -34,9 +34,9 @@ extension PolicyState {
                 UNION ALL
                 SELECT * FROM unnest(\(given.map { PostgresName($0.role.name) }), \(given.map(\.user.rawValue))) AS item
             ), owner AS (
-                SELECT nspowner AS oid FROM pg_namespace WHERE nspname IN \(homes(of: schema))
+                SELECT nspowner AS oid FROM pg_namespace WHERE nspname IN \(schema.bothNames)
                 UNION SELECT relowner FROM pg_class
-                WHERE relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN \(homes(of: schema)))
+                WHERE relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN \(schema.bothNames))
                 UNION SELECT datdba FROM pg_database WHERE datname = current_database()
             )
             SELECT login.role::text, login.user_id, held.oid IS NOT NULL, other.rolname::text, CASE
@@ -171,7 +171,7 @@ extension PolicyState {
                 SELECT rolname, pg_roles.oid FROM \(schema.internal)._database_login JOIN pg_roles ON rolname = role
                 WHERE NOT rolsuper
             ), home AS (
-                SELECT oid FROM pg_namespace WHERE nspname IN \(Self.homes(of: schema))
+                SELECT oid FROM pg_namespace WHERE nspname IN \(schema.bothNames)
             ), relation AS (
                 SELECT pg_class.oid, relname, false AS is_view FROM pg_class JOIN home ON relnamespace = home.oid
                 WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -213,10 +213,6 @@ extension PolicyState {
     }
 
     /// Returns the names of the schemas of records and of reserved tables, for `IN`.
-    private static func homes(of schema: SQLIdentifier) -> SQL {
-        "(\(PostgresName(schema.name)), \(PostgresName(schema.internal.name)))"
-    }
-
     /// Selects the reserved functions that run with their owner's privileges and that no other role may call. They
     /// include trigger functions, which a role could otherwise fire from its own table.
     static func guardedFunctions(of schema: SQLIdentifier) -> SQL {

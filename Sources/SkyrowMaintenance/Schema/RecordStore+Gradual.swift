@@ -145,11 +145,11 @@ private struct GradualRun {
         let left = try await session.query(
             """
             SELECT FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
-            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+            WHERE relnamespace = \(schema.oid)
                 AND starts_with(attname, \(ColumnInMaking.prefix)) AND NOT attisdropped
             UNION ALL
             SELECT FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_class ON pg_class.oid = tgrelid
-            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+            WHERE relnamespace = \(schema.oid)
                 AND tgname = \(PostgresName(ColumnInMaking.triggerName.name))
             """
         )
@@ -391,7 +391,7 @@ private struct GradualRun {
             let taken = try await session.query(
                 """
                 SELECT FROM pg_catalog.pg_class WHERE relname = \(PostgresName(name.name))
-                    AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+                    AND relnamespace = \(schema.oid)
                 """
             )
             if taken.isEmpty { return name }

@@ -1,0 +1,13 @@
+import SkyrowPostgres
+import SkyrowStore
+
+extension SQLIdentifier {
+    /// The schemas of an application's records and of its reserved tables.
+    var both: [SQLIdentifier] { [self, self.internal.identifier] }
+
+    /// The names of both schemas, for `IN`.
+    var bothNames: SQL { "(\(PostgresName(name)), \(PostgresName(self.internal.name)))" }
+
+    /// The OID of the schema, as a subquery.
+    var oid: SQL { "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(name)))" }
+}
