@@ -36,38 +36,28 @@ package struct Setting<Value: Sendable>: AnySetting {
     }
 
     /// This setting, reloaded from the file on SIGHUP.
-    var reloading: Setting {
-        var copy = self
-        copy.row.reloads = true
-        return copy
-    }
+    var reloading: Setting { changed { $0.reloads = true } }
 
     /// This setting, which each application may override.
-    var ofApplications: Setting {
-        var copy = self
-        copy.row.isOfApplications = true
-        return copy
-    }
+    var ofApplications: Setting { changed { $0.isOfApplications = true } }
 
     /// This setting, specific to each application. The service's value is for the default application only.
-    var ofEachApplication: Setting {
-        var copy = ofApplications
-        copy.row.isInherited = false
-        return copy
-    }
+    var ofEachApplication: Setting { ofApplications.changed { $0.isInherited = false } }
 
     /// This setting, never printed, and also readable from a file.
     package func secret(hasFlag: Bool) -> Setting {
-        var copy = self
-        copy.row.isSecret = true
-        copy.row.hasFlag = hasFlag
-        return copy
+        changed { row in
+            row.isSecret = true
+            row.hasFlag = hasFlag
+        }
     }
 
     /// This setting, excluded from settings files.
-    var outsideFiles: Setting {
+    var outsideFiles: Setting { changed { $0.isInFile = false } }
+
+    private func changed(_ change: (inout SettingRow) -> Void) -> Setting {
         var copy = self
-        copy.row.isInFile = false
+        change(&copy.row)
         return copy
     }
 }
