@@ -1,4 +1,5 @@
 package import SkyrowActions
+import SkyrowJSON
 package import SkyrowRemote
 package import SkyrowSystem
 
@@ -165,14 +166,7 @@ enum PublicURL {
         }
         var rest = text.dropFirst(scheme.count)
         while rest.last == "/" { rest.removeLast() }
-        let isFit = rest.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: ".-_~%/:[]".utf8.contains(byte)
-            }
-        }
+        let isFit = rest.utf8.allSatisfy { isLetter($0) || isDigit($0) || ".-_~%/:[]".utf8.contains($0) }
         guard isFit, let first = rest.first, first != "/", first != ":" else { return nil }
         return scheme + rest
     }
@@ -184,25 +178,14 @@ enum LogInURL {
     static func isFit(_ text: String) -> Bool {
         guard text.utf8.count <= 500, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let scheme = text.utf8[..<colon]
-        let letters = scheme.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: "+-.".utf8.contains(byte)
-            }
-        }
-        guard letters, let first = scheme.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
+        let lowerCase = UInt8(ascii: "a")...UInt8(ascii: "z")
+        let isScheme = scheme.allSatisfy { lowerCase.contains($0) || isDigit($0) || "+-.".utf8.contains($0) }
+        guard isScheme, let first = scheme.first, lowerCase.contains(first),
             !["javascript", "data", "vbscript"].contains(String(decoding: scheme, as: UTF8.self))
         else { return false }
         let rest = text.utf8[text.utf8.index(after: colon)...]
         return !rest.isEmpty
-            && rest.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "-._~%/:[]?=&".utf8.contains(byte)
-                }
-            }
+            && rest.allSatisfy { isLetter($0) || isDigit($0) || "-._~%/:[]?=&".utf8.contains($0) }
     }
 }
 
@@ -229,20 +212,14 @@ extension SettingValues<MailSettings> {
     package func configuration(of application: String) throws(ToolError) -> MailConfiguration? {
         guard let from = self.from, let publicURL = self.publicURL else { return nil }
         let transport: any MailTransport
-        switch self.destination {
-        case .off: return nil
-        case .file(let directory):
-            do throws(MailFailure) {
-                transport = try FileMailTransport(directory: directory)
-            } catch {
-                throw .failure(error.description)
+        do throws(MailFailure) {
+            switch self.destination {
+            case .off: return nil
+            case .file(let directory): transport = try FileMailTransport(directory: directory)
+            case .server(let server): transport = try SMTPTransport(completed(server))
             }
-        case .server(let server):
-            do throws(MailFailure) {
-                transport = try SMTPTransport(completed(server))
-            } catch {
-                throw .failure(error.description)
-            }
+        } catch {
+            throw .failure(error.description)
         }
         let templates: MailTemplates
         do throws(MailTemplates.Fault) {
