@@ -86,13 +86,7 @@ struct ApplicationFactory: Sendable {
         var configuration = ServiceConfiguration(name == .default ? keys : nil, settings)
         configuration.passwords.breached = try settings.accounts.breachedPasswords()
         configuration.mail = try settings.mail.configuration(of: name.rawValue)
-        configuration.providers = try settings.providers.configuration(
-            ProviderSurroundings(
-                isDevelopment: settings.records.isDevelopment,
-                publicURL: settings.mail.publicURL,
-                verifiesAddresses: settings.mail.verification != .off
-            )
-        )
+        configuration.providers = try settings.providers.configuration(ProviderSurroundings(settings))
         configuration.customTokenKeys = settings.providers.customTokenKeys
         let actions = ActionService(
             store: store,

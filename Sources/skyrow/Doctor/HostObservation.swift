@@ -32,14 +32,9 @@ struct HostObservation: Sendable {
         var rows: [DoctorRow?] = []
         if let directory {
             rows.append(row(directory.keys, allowing: 0o600, "the keys of the service"))
-            let unannounced = row("\(directory.keys).new", allowing: 0o600, "the keys of the service")
-            rows.append(
-                unannounced.map { row in
-                    var row = row
-                    row.values["leftover"] = "true"
-                    return row
-                }
-            )
+            var unannounced = row("\(directory.keys).new", allowing: 0o600, "the keys of the service")
+            unannounced?.values["leftover"] = "true"
+            rows.append(unannounced)
             rows.append(row(directory.cluster, allowing: 0o700, "the data"))
             rows.append(row(directory.log, allowing: 0o600, "PostgreSQL's log"))
         }
@@ -90,15 +85,7 @@ struct HostObservation: Sendable {
     }
 
     private var configuredProviders: [ProviderConfiguration] {
-        get throws(ToolError) {
-            try settings.providers.configuration(
-                ProviderSurroundings(
-                    isDevelopment: settings.records.isDevelopment,
-                    publicURL: settings.mail.publicURL,
-                    verifiesAddresses: settings.mail.verification != .off
-                )
-            )
-        }
+        get throws(ToolError) { try settings.providers.configuration(ProviderSurroundings(settings)) }
     }
 
     /// The rows of the mail server; empty without one.

@@ -117,17 +117,12 @@ package struct ProviderEntry: Hashable, Sendable {
             redirects = addresses.compactMap { RegisteredRedirect($0) }
             guard (1...50).contains(addresses.count), redirects.count == addresses.count else { return nil }
         }
-        func isScope(_ name: String) -> Bool {
+        scopes = texts("scopes")
+        furtherScopes = texts("further-scopes") ?? []
+        let areScopes = ((scopes ?? []) + furtherScopes).allSatisfy { name in
             !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7e).contains($0) }
         }
-        if let names = texts("scopes") {
-            guard names.allSatisfy(isScope) else { return nil }
-            scopes = names
-        }
-        if let names = texts("further-scopes") {
-            guard names.allSatisfy(isScope) else { return nil }
-            furtherScopes = names
-        }
+        guard areScopes else { return nil }
         team = values.removeValue(forKey: "team").map(String.init)
         keyID = values.removeValue(forKey: "key-id").map(String.init)
         guard values.isEmpty else { return nil }
@@ -178,6 +173,12 @@ package struct ProviderSurroundings: Sendable {
         self.isDevelopment = isDevelopment
         self.publicURL = publicURL
         self.verifiesAddresses = verifiesAddresses
+    }
+
+    package init(_ settings: Settings) {
+        isDevelopment = settings.records.isDevelopment
+        publicURL = settings.mail.publicURL
+        verifiesAddresses = settings.mail.verification != .off
     }
 }
 
