@@ -24,9 +24,14 @@ extension MetricFamily {
         _ statistics: [(queue: String, Statistics)],
         _ value: (Statistics) -> MetricValue
     ) -> MetricFamily {
-        let series = statistics.map { queue, statistics in
-            MetricSeries(labels: [MetricLabel(name: "queue", value: queue)], value: value(statistics))
-        }
+        labelled(name, kind, by: "queue", statistics.map { ($0.queue, value($0.1)) })
+    }
+
+    /// Makes a family with one series per value of a label.
+    static func labelled(_ name: String, _ kind: MetricKind, by label: String, _ values: [(String, MetricValue)])
+        -> MetricFamily
+    {
+        let series = values.map { MetricSeries(labels: [MetricLabel(name: label, value: $0)], value: $1) }
         return MetricFamily(name, kind, series)
     }
 }

@@ -39,16 +39,11 @@ struct ServiceMetrics: Sendable {
 
     private func liveConnections(_ statistics: LiveStatistics) -> [MetricFamily] {
         let counts = [
-            (LiveConnections.Transport.webSocket, statistics.webSockets), (.eventStream, statistics.eventStreams),
+            (LiveConnections.Transport.webSocket.rawValue, MetricValue.integer(Int64(statistics.webSockets))),
+            (LiveConnections.Transport.eventStream.rawValue, .integer(Int64(statistics.eventStreams))),
         ]
-        let series = counts.map { transport, count in
-            MetricSeries(
-                labels: [MetricLabel(name: "transport", value: transport.rawValue)],
-                value: .integer(Int64(count))
-            )
-        }
         return [
-            MetricFamily("skyrow_live_connections", .gauge, series),
+            .labelled("skyrow_live_connections", .gauge, by: "transport", counts),
             .gauge("skyrow_live_buffer_bytes", statistics.bufferBytes),
             .counter("skyrow_live_lagging_total", statistics.laggings),
         ]
@@ -81,13 +76,8 @@ struct ServiceMetrics: Sendable {
     private var ofApplications: [MetricFamily] {
         let open = applications.allOpen.map { (name: $0.name, actions: $0.opened.actions) }
         func family(_ name: String, _ kind: MetricKind, _ value: (ActionService) -> Int) -> MetricFamily {
-            let series = open.map { application in
-                MetricSeries(
-                    labels: [MetricLabel(name: "application", value: application.name.rawValue)],
-                    value: .integer(Int64(value(application.actions)))
-                )
-            }
-            return MetricFamily(name, kind, series)
+            let values = open.map { ($0.name.rawValue, MetricValue.integer(Int64(value($0.actions)))) }
+            return .labelled(name, kind, by: "application", values)
         }
         func ages(
             _ name: String,
