@@ -84,7 +84,7 @@ extension LogOutput: RequestLogOutput {
 }
 
 extension JSONWriter {
-    fileprivate func member(_ name: StaticString, _ value: String) {
+    func member(_ name: StaticString, _ value: String) {
         key(name)
         string(value)
     }

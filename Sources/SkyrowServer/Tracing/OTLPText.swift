@@ -99,11 +99,6 @@ extension JSONWriter {
         }
     }
 
-    fileprivate func member(_ name: StaticString, _ text: String) {
-        key(name)
-        string(text)
-    }
-
     fileprivate func object(_ name: StaticString, _ body: () -> Void) {
         key(name)
         object(body)
