@@ -20,9 +20,7 @@ enum PasswordThreads {
     }
 
     private static var memory: Int? {
-        let pages = sysconf(Int32(_SC_PHYS_PAGES))
-        let physical = pages > 0 ? pages * sysconf(Int32(_SC_PAGESIZE)) : nil
-        return [physical, containerMemory].compactMap { $0 }.min()
+        [ClusterSettings.machineMemory, containerMemory].compactMap { $0 }.min()
     }
 
     /// The cgroup's memory limit as a container sees it; nil without one.
