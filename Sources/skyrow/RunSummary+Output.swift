@@ -8,42 +8,25 @@ extension RunSummary {
     }
 
     private func write(to writer: JSONWriter) {
-        writer.key("command")
-        writer.string(command)
-        if let path {
-            writer.key("path")
-            writer.string(path)
-        }
-        if isDryRun {
-            writer.key("dry_run")
-            writer.boolean(true)
-        }
-        writer.key("rows")
-        writer.integer(rows)
-        writer.key("bytes")
-        writer.integer(bytes)
+        writer.member("command", command)
+        if let path { writer.member("path", path) }
+        if isDryRun { writer.member("dry_run", true) }
+        writer.member("rows", rows)
+        writer.member("bytes", bytes)
         writer.key("seconds")
         writer.number((elapsed.inSeconds * 1000).rounded() / 1000)
         writer.key(partsName)
         writer.beginArray()
         for part in parts {
             writer.beginObject()
-            writer.key("name")
-            writer.string(part.name)
-            writer.key("rows")
-            writer.integer(part.rows)
-            if let bytes = part.bytes {
-                writer.key("bytes")
-                writer.integer(bytes)
-            }
+            writer.member("name", part.name)
+            writer.member("rows", part.rows)
+            if let bytes = part.bytes { writer.member("bytes", bytes) }
             writer.endObject()
         }
         writer.endArray()
         guard !leftOut.isEmpty else { return }
-        writer.key("left_out")
-        writer.beginArray()
-        for name in leftOut { writer.string(name) }
-        writer.endArray()
+        writer.member("left_out", leftOut)
     }
 
     /// The number of rows per second, such as `58,788`.

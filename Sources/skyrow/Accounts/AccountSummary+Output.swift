@@ -45,39 +45,23 @@ extension AccountSummary {
 
     fileprivate func write(to writer: JSONWriter, password: String? = nil) {
         writer.beginObject()
-        writer.key("user_id")
-        writer.string(id.rawValue)
+        writer.member("user_id", id.rawValue)
         writer.key("login_keys")
         writer.beginObject()
-        for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) {
-            writer.key(key.rawValue)
-            writer.string(value)
-        }
+        for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) { writer.member(key.rawValue, value) }
         writer.endObject()
-        if let password {
-            writer.key("password")
-            writer.string(password)
-        }
-        writer.key("roles")
-        writer.strings(roles.map(\.rawValue))
-        writer.key("is_administrator")
-        writer.boolean(isAdministrator)
-        writer.key("has_password")
-        writer.boolean(hasPassword)
-        writer.key("providers")
-        writer.strings(providers)
-        writer.key("disabled")
-        writer.boolean(isDisabled)
-        if isDisabled, let message = suspension?.message {
-            writer.key("disabled_message")
-            writer.string(message)
-        }
+        if let password { writer.member("password", password) }
+        writer.member("roles", roles.map(\.rawValue))
+        writer.member("is_administrator", isAdministrator)
+        writer.member("has_password", hasPassword)
+        writer.member("providers", providers)
+        writer.member("disabled", isDisabled)
+        if isDisabled, let message = suspension?.message { writer.member("disabled_message", message) }
         if isDisabled, let until = suspension?.until {
             writer.key("disabled_until")
             writer.timestamp(until)
         }
-        writer.key("sessions")
-        writer.integer(Int64(sessionCount))
+        writer.member("sessions", sessionCount)
         for (name, instant) in [
             ("created_at", createdAt), ("last_login_at", lastLoginAt), ("last_seen_at", lastSeenAt),
         ] {
@@ -108,8 +92,7 @@ func accountsText(_ accounts: [AccountSummary], of count: Int) -> String {
 /// `{"count":2,"accounts":[…]}`
 func accountsJSON(_ accounts: [AccountSummary], of count: Int) -> String {
     jsonObject { writer in
-        writer.key("count")
-        writer.integer(Int64(count))
+        writer.member("count", count)
         writer.key("accounts")
         writer.beginArray()
         for account in accounts { account.write(to: writer) }

@@ -27,4 +27,14 @@ extension JSONWriter {
         key(name)
         boolean(flag)
     }
+
+    func member(_ name: String, _ number: Int) {
+        key(name)
+        integer(number)
+    }
+
+    func member(_ name: String, _ texts: [String]) {
+        key(name)
+        strings(texts)
+    }
 }

@@ -15,20 +15,12 @@ extension ImportResult {
     /// `{"command":"import","path":"movies.csv","type":"movie","rows":58788,"left_out":3,"seconds":1.9,"columns":[…]}`
     var json: String {
         jsonObject { writer in
-            writer.key("command")
-            writer.string("import")
-            writer.key("path")
-            writer.string(path)
-            writer.key("type")
-            writer.string(plan.type.rawValue)
-            if imported == nil {
-                writer.key("dry_run")
-                writer.boolean(true)
-            }
-            writer.key("rows")
-            writer.integer(imported ?? 0)
-            writer.key("left_out")
-            writer.integer(leftOut)
+            writer.member("command", "import")
+            writer.member("path", path)
+            writer.member("type", plan.type.rawValue)
+            if imported == nil { writer.member("dry_run", true) }
+            writer.member("rows", imported ?? 0)
+            writer.member("left_out", leftOut)
             writer.key("seconds")
             writer.number((elapsed.inSeconds * 1000).rounded() / 1000)
             writer.key("columns")
@@ -40,28 +32,20 @@ extension ImportResult {
 
     private func write(_ column: ImportPlan.Column, to writer: JSONWriter) {
         writer.beginObject()
-        writer.key("column")
-        writer.string(column.source)
+        writer.member("column", column.source)
         switch column.target {
         case .id:
-            writer.key("field")
-            writer.string("_id")
+            writer.member("field", "_id")
         case .reserved(let reserved):
-            writer.key("field")
-            writer.string(reserved.rawValue)
+            writer.member("field", reserved.rawValue)
         case .field(let name, let type, let isNew):
-            writer.key("field")
-            writer.string(name.rawValue)
-            writer.key("type")
-            writer.string(type.name)
-            writer.key("new")
-            writer.boolean(isNew)
+            writer.member("field", name.rawValue)
+            writer.member("type", type.name)
+            writer.member("new", isNew)
         case .leftOut(let reason):
-            writer.key("left_out")
-            writer.string(reason)
+            writer.member("left_out", reason)
         }
-        writer.key("values")
-        writer.integer(column.valueCount)
+        writer.member("values", column.valueCount)
         writer.endObject()
     }
 }

@@ -19,8 +19,7 @@ extension SchemaReport {
     /// - Parameter applied: The number of changes made, including repairs; nil for a mere comparison.
     func json(in schema: SQLIdentifier, applied: Int? = nil) -> String {
         jsonObject { writer in
-            writer.key("same")
-            writer.boolean(difference.isEmpty)
+            writer.member("same", difference.isEmpty)
             writer.key("changes")
             writer.beginArray()
             for change in difference.changes { write(change, in: schema, to: writer) }
@@ -29,53 +28,36 @@ extension SchemaReport {
             writer.beginArray()
             for drift in difference.drift { write(drift, in: schema, to: writer) }
             writer.endArray()
-            writer.key("refusals")
-            writer.strings(difference.refusals)
-            if let applied {
-                writer.key("applied")
-                writer.integer(Int64(applied))
-            }
+            writer.member("refusals", difference.refusals)
+            if let applied { writer.member("applied", applied) }
         }
     }
 
     private func write(_ change: SchemaDifference.Change, in schema: SQLIdentifier, to writer: JSONWriter) {
         writer.beginObject()
-        writer.key("kind")
-        writer.string(change.change.kind)
+        writer.member("kind", change.change.kind)
         write(change.change.type, change.change.field, change.change.summary, to: writer)
-        writer.key("loses_data")
-        writer.boolean(change.loss != nil)
+        writer.member("loses_data", change.loss != nil)
         if let loss = change.loss, let counts = losses[loss] {
-            writer.key("lost")
-            writer.integer(Int64(counts.lost))
-            writer.key("records")
-            writer.integer(Int64(counts.records))
+            writer.member("lost", counts.lost)
+            writer.member("records", counts.records)
         }
-        writer.key("sql")
-        writer.strings(change.change.script(in: schema))
+        writer.member("sql", change.change.script(in: schema))
         writer.endObject()
     }
 
     private func write(_ drift: SchemaDrift, in schema: SQLIdentifier, to writer: JSONWriter) {
         writer.beginObject()
-        writer.key("key")
-        writer.string(drift.key)
+        writer.member("key", drift.key)
         write(drift.relation, drift.field?.rawValue, drift.sentence, to: writer)
-        writer.key("repaired_by_apply")
-        writer.boolean(drift.isRepairable)
-        writer.key("sql")
-        writer.strings(drift.remedy(in: schema))
+        writer.member("repaired_by_apply", drift.isRepairable)
+        writer.member("sql", drift.remedy(in: schema))
         writer.endObject()
     }
 
     private func write(_ type: String, _ field: String?, _ summary: String, to writer: JSONWriter) {
-        writer.key("type")
-        writer.string(type)
-        if let field {
-            writer.key("field")
-            writer.string(field)
-        }
-        writer.key("summary")
-        writer.string(summary)
+        writer.member("type", type)
+        if let field { writer.member("field", field) }
+        writer.member("summary", summary)
     }
 }

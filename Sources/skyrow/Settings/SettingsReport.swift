@@ -39,20 +39,13 @@ struct SettingsReport: Sendable {
             writer.beginArray()
             for line in lines {
                 writer.beginObject()
-                writer.key("name")
-                writer.string(line.row.name)
+                writer.member("name", line.row.name)
                 writer.key("value")
                 if let text = line.text { writer.string(text) } else { writer.null() }
-                writer.key("from")
-                writer.string(line.origin?.kind ?? "default")
-                if let origin = line.origin {
-                    writer.key("origin")
-                    writer.string(origin.description)
-                }
-                writer.key("secret")
-                writer.boolean(line.row.isSecret)
-                writer.key("reloads")
-                writer.boolean(line.row.reloads)
+                writer.member("from", line.origin?.kind ?? "default")
+                if let origin = line.origin { writer.member("origin", origin.description) }
+                writer.member("secret", line.row.isSecret)
+                writer.member("reloads", line.row.reloads)
                 writer.endObject()
             }
             writer.endArray()
