@@ -8,28 +8,28 @@ struct DoctorReport: Sendable {
     /// The results in report order, including skipped checks.
     var lines: [Line] = []
 
-    enum Line: Sendable {
-        case made(DoctorDiagnosis)
-        case skipped(DoctorCheck)
+    struct Line: Sendable {
+        var name: String
+        var title: String
+        /// The diagnosis; nil if the check was skipped.
+        var diagnosis: DoctorDiagnosis?
+
+        /// `ok`, `warning`, `error` or `skipped`
+        var state: String { diagnosis.map { $0.severity?.rawValue ?? "ok" } ?? "skipped" }
     }
 
     /// Makes the report of the checks in order, followed by further diagnoses.
     init(_ checks: [DoctorCheck], _ diagnoses: [DoctorDiagnosis]) {
         lines = checks.map { check in
-            diagnoses.first { $0.check == check.name }.map { .made($0) } ?? .skipped(check)
+            Line(name: check.name, title: check.title, diagnosis: diagnoses.first { $0.check == check.name })
         }
         let names = Set(checks.map(\.name))
-        lines += diagnoses.filter { !names.contains($0.check) }.map { .made($0) }
-    }
-
-    private var diagnoses: [DoctorDiagnosis] {
-        lines.compactMap { line in
-            switch line {
-            case .made(let diagnosis): diagnosis
-            case .skipped: nil
-            }
+        lines += diagnoses.filter { !names.contains($0.check) }.map {
+            Line(name: $0.check, title: $0.title, diagnosis: $0)
         }
     }
+
+    private var diagnoses: [DoctorDiagnosis] { lines.compactMap(\.diagnosis) }
 
     /// The highest severity; nil if all is well.
     var severity: DoctorFinding.Severity? { diagnoses.compactMap(\.severity).max() }
@@ -48,8 +48,7 @@ struct DoctorReport: Sendable {
         var text = ""
         for (line, head) in zip(lines, heads) {
             text += head + "\n"
-            guard case .made(let diagnosis) = line else { continue }
-            for finding in diagnosis.findings { text += DoctorReport.text(finding) }
+            for finding in line.diagnosis?.findings ?? [] { text += DoctorReport.text(finding) }
         }
         // Findings end with an empty line already.
         return text + (text.hasSuffix("\n\n") ? "" : "\n") + conclusion
@@ -95,8 +94,7 @@ struct DoctorReport: Sendable {
     /// ```
     var json: String {
         jsonObject { writer in
-            writer.key("state")
-            writer.string(severity?.rawValue ?? "ok")
+            writer.member("state", severity?.rawValue ?? "ok")
             writer.key("checks")
             writer.beginArray()
             for line in lines { DoctorReport.write(line, to: writer) }
@@ -106,57 +104,21 @@ struct DoctorReport: Sendable {
 
     private static func write(_ line: Line, to writer: JSONWriter) {
         writer.beginObject()
-        for (name, text) in [("name", line.name), ("title", line.title), ("state", line.state)] {
-            writer.key(name)
-            writer.string(text)
-        }
+        writer.member("name", line.name)
+        writer.member("title", line.title)
+        writer.member("state", line.state)
         writer.key("findings")
         writer.beginArray()
-        for finding in line.findings {
+        for finding in line.diagnosis?.findings ?? [] {
             writer.beginObject()
-            for (name, text) in [
-                ("severity", finding.severity.rawValue), ("what", finding.what), ("meaning", finding.meaning),
-                ("remedy", finding.remedy),
-            ] {
-                writer.key(name)
-                writer.string(text)
-            }
-            writer.key("commands")
-            writer.strings(finding.commands)
+            writer.member("severity", finding.severity.rawValue)
+            writer.member("what", finding.what)
+            writer.member("meaning", finding.meaning)
+            writer.member("remedy", finding.remedy)
+            writer.member("commands", finding.commands)
             writer.endObject()
         }
         writer.endArray()
         writer.endObject()
-    }
-}
-
-extension DoctorReport.Line {
-    var name: String {
-        switch self {
-        case .made(let diagnosis): diagnosis.check
-        case .skipped(let check): check.name
-        }
-    }
-
-    var title: String {
-        switch self {
-        case .made(let diagnosis): diagnosis.title
-        case .skipped(let check): check.title
-        }
-    }
-
-    /// `ok`, `warning`, `error` or `skipped`
-    var state: String {
-        switch self {
-        case .made(let diagnosis): diagnosis.severity?.rawValue ?? "ok"
-        case .skipped: "skipped"
-        }
-    }
-
-    var findings: [DoctorFinding] {
-        switch self {
-        case .made(let diagnosis): diagnosis.findings
-        case .skipped: []
-        }
     }
 }
