@@ -67,10 +67,7 @@ struct AppKeyRotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            guard let overlap = DurationText.duration(overlap), overlap <= .seconds(365 * 86_400) else {
-                throw ToolError.usage("--overlap must be a duration from 0s to 365d, such as 7d.")
-            }
-            try await addKey(to: application, kind.stored, endingOthersIn: overlap, output)
+            try await addKey(to: application, kind.stored, endingOthersIn: try keyOverlap(overlap), output)
         }
     }
 }

@@ -18,8 +18,7 @@ struct AppListCommand: AsyncParsableCommand {
         try await reportingErrors {
             let settings = try options.loader.load()
             try await withRegistry(settings, readsOnly: true) { registry throws(ToolError) in
-                let found = try await failingAsTool { () async throws(SkyrowError) in try await registry.applications()
-                }
+                let found = try await failingAsTool { try await registry.applications() }
                 let standard = found.first { $0.name == .default }
                 let others = found.filter { $0.name != .default }
                 if output.isJSON {
@@ -53,7 +52,7 @@ struct AppShowCommand: AsyncParsableCommand {
         try await reportingErrors {
             let name = try applicationName(name)
             try await withRegistry(try options.loader.load(), readsOnly: true) { registry throws(ToolError) in
-                let (application, settings) = try await failingAsTool { () async throws(SkyrowError) in
+                let (application, settings) = try await failingAsTool {
                     let application = try await registry.application(named: name)
                     return (application, try await registry.settings(of: application.schema))
                 }
@@ -105,8 +104,7 @@ enum ApplicationText {
             writer.member("name", ApplicationName.default.rawValue)
             writer.member("schema", schema)
             writer.member("disabled", false)
-            writer.key("hosts")
-            writer.strings((standard?.hosts ?? []).map(\.rawValue))
+            writer.member("hosts", (standard?.hosts ?? []).map(\.rawValue))
             writer.endObject()
             for application in others {
                 writer.beginObject()
@@ -125,8 +123,7 @@ extension RegisteredApplication {
         writer.member("schema", schema.name)
         writer.member("disabled", isDisabled)
         writer.member("created_at", createdAt.rfc3339)
-        writer.key("hosts")
-        writer.strings(hosts.map(\.rawValue))
+        writer.member("hosts", hosts.map(\.rawValue))
         guard let settings else { return }
         writer.key("keys")
         writer.beginArray()

@@ -26,9 +26,7 @@ extension SettingsLoader {
         guard name != .default else { return settings }
         var schema = ""
         try await withRegistry(settings, readsOnly: true) { registry throws(ToolError) in
-            schema = try await failingAsTool { () async throws(SkyrowError) in
-                try await registry.application(named: name).schema.name
-            }
+            schema = try await failingAsTool { try await registry.application(named: name).schema.name }
         }
         var loader = self
         loader.flags[DatabaseSettings().schema.row.name] = schema
@@ -42,7 +40,7 @@ func changingApplications(
     _ body: (ApplicationRegistry) async throws(SkyrowError) -> Void
 ) async throws(ToolError) {
     try await withRegistry(try options.loader.load()) { registry throws(ToolError) in
-        try await failingAsTool { () async throws(SkyrowError) in try await body(registry) }
+        try await failingAsTool { try await body(registry) }
     }
 }
 

@@ -76,10 +76,7 @@ struct AuditCommand: AsyncParsableCommand {
                     limit: limit
                 )
                 if let user { filter.user = try await store.auditedUser(named: user) }
-                let asked = filter
-                let events = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.audit.events(asked)
-                }
+                let events = try await failingAsTool { try await store.audit.events(filter) }
                 if isJSON {
                     for event in events { print(event.json) }
                     return
@@ -114,7 +111,7 @@ extension RecordStore {
             return try await account(named: name).id
         } catch {
             let filter = AuditFilter(user: UserID(name), limit: 1)
-            let found = try await failingAsTool { () async throws(SkyrowError) in try await audit.events(filter) }
+            let found = try await failingAsTool { try await audit.events(filter) }
             guard !found.isEmpty else { throw error }
             return UserID(name)
         }

@@ -40,10 +40,9 @@ struct BackupCommand: AsyncParsableCommand {
                 progress: Progress.maker
             )
             let settings = try await options.loader.loadForApplication()
-            let printsJSON = output.isJSON
             try await withDatabase(settings) { database throws(ToolError) in
                 let summary = try await run(database.forBackup())
-                if printsJSON { return print(summary.json) }
+                if output.isJSON { return print(summary.json) }
                 print(
                     "\(decimal(summary.rows)) rows of \(decimal(summary.parts.count)) tables backed up to \(run.path), "
                         + "\(megabytes(summary.bytes)), in \(summary.elapsed.inTenths)"

@@ -6,8 +6,8 @@ import SkyrowPostgres
 import SkyrowStore
 import SkyrowSystem
 
-/// Runs a call of the store, and turns its error into a ``ToolError``.
-func failingAsTool<Success>(_ body: () async throws(SkyrowError) -> Success) async throws(ToolError) -> Success {
+/// Runs a database operation, and turns its error into a ``ToolError`` with PostgreSQL's message for the operator.
+func failingAsTool<Success>(_ body: () async throws -> Success) async throws(ToolError) -> Success {
     do {
         return try await body()
     } catch {
@@ -17,13 +17,8 @@ func failingAsTool<Success>(_ body: () async throws(SkyrowError) -> Success) asy
 
 /// Throws ``ToolError`` if the reserved tables are missing or have another version. A read-only command does not migrate them.
 func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: Logger) async throws(ToolError) {
-    let steps: [Migrator.Step]
-    do {
-        steps = try await MigrationRun(client: client, schema: schema, logger: logger).pendingSteps()
-    } catch {
-        throw ToolError(databaseFailure: error)
-    }
-    for step in steps {
+    let migration = MigrationRun(client: client, schema: schema, logger: logger)
+    for step in try await failingAsTool({ try await migration.pendingSteps() }) {
         switch step {
         case .install, .migrate:
             throw .failure("The schema \(schema.name) is not up to date with this skyrow: run 'skyrow migrate' first.")
@@ -37,19 +32,13 @@ func requireMigrated(_ client: PostgresClient, _ schema: SQLIdentifier, logger: 
 enum Confirmation {
     /// Asks, and throws ``ToolError`` if the user declines or there is no terminal.
     static func require(_ question: String) throws(ToolError) {
-        guard let isMeant = ask(question) else {
+        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             throw .usage("Nothing was changed: confirmation needs a terminal. Add --yes.")
         }
-        guard isMeant else { throw .failure("Nothing was changed.") }
-    }
-
-    /// Returns whether the user confirms; nil without a terminal.
-    static func ask(_ question: String) -> Bool? {
-        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
         let prompt = Array("\(printable(question)) [y/N] ".utf8)
         _ = write(STDERR_FILENO, prompt, prompt.count)
         let answer = readLine(strippingNewline: true)?.lowercased() ?? ""
-        return answer == "y" || answer == "yes"
+        guard answer == "y" || answer == "yes" else { throw .failure("Nothing was changed.") }
     }
 }
 

@@ -33,7 +33,7 @@ struct ConfigCommand: AsyncParsableCommand {
         guard name != .default else { return settings }
         var stored: [String: String] = [:]
         try await withRegistry(settings, readsOnly: true) { registry throws(ToolError) in
-            stored = try await failingAsTool { () async throws(SkyrowError) in
+            stored = try await failingAsTool {
                 try await registry.settings(of: try await registry.application(named: name).schema)
             }
         }

@@ -105,11 +105,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     now: { ServiceClock.system.now().microseconds + Timestamp.unixEpochOffset },
                     logger: logger
                 )
-                do {
-                    diagnoses += try await run(checks)
-                } catch {
-                    throw ToolError(databaseFailure: error)
-                }
+                diagnoses += try await failingAsTool { try await run(checks) }
             }
         } catch {
             diagnoses.append(DoctorCommand.unreachable(error))

@@ -62,16 +62,10 @@ struct ExportCommand: AsyncParsableCommand {
                 isDirectory: { isDirectory($0) }
             )
             let database = try await options.loader.loadForApplication()
-            let printsJSON = summary.isJSON
             try await withClient(database) { client, schema, logger throws(ToolError) in
                 let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
-                let run = ExportRun(
-                    settings: settings,
-                    time: ServiceClock.system.now(),
-                    progress: Progress.maker
-                )
-                let summary = try await run(on: store)
-                report(summary, settings, asJSON: printsJSON)
+                let run = ExportRun(settings: settings, time: ServiceClock.system.now(), progress: Progress.maker)
+                report(try await run(on: store), settings, asJSON: summary.isJSON)
             }
         }
     }

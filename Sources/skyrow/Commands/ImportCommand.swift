@@ -91,10 +91,9 @@ struct ImportCommand: AsyncParsableCommand {
             )
             let database = try await options.loader.loadForApplication()
             let survey = try await run.survey()
-            let isJSON = output.isJSON
             try await withStore(database) { store throws(ToolError) in
-                let result = try await run(survey, on: store) { show($0, of: settings, asJSON: isJSON) }
-                print(isJSON ? result.json : result.sentence)
+                let result = try await run(survey, on: store) { show($0, of: settings, asJSON: output.isJSON) }
+                print(output.isJSON ? result.json : result.sentence)
             }
         }
     }
@@ -109,10 +108,9 @@ struct ImportCommand: AsyncParsableCommand {
         }
         let run = try DirectoryImport(directory: file, type: type, isDryRun: isDryRun, progress: Progress.maker)
         let database = try await options.loader.loadForApplication()
-        let isJSON = output.isJSON
         try await withStore(database) { store throws(ToolError) in
-            let summary = try await run(on: store) { if !isJSON { show(run) } }
-            print(isJSON ? summary.json : sentence(summary))
+            let summary = try await run(on: store) { if !output.isJSON { show(run) } }
+            print(output.isJSON ? summary.json : sentence(summary))
         }
     }
 
@@ -122,11 +120,7 @@ struct ImportCommand: AsyncParsableCommand {
     ) async throws(ToolError) {
         try await withClient(settings) { client, schema, logger throws(ToolError) in
             let store = RecordStore(client: client, schema: schema, mode: .development, logger: logger)
-            do {
-                try await store.prepare()
-            } catch {
-                throw ToolError(databaseFailure: error)
-            }
+            try await failingAsTool { try await store.prepare() }
             try await body(store)
         }
     }

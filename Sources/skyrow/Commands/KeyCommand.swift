@@ -80,18 +80,16 @@ struct KeyCreateCommand: AsyncParsableCommand {
             }
             expiry = ServiceClock.system.now().adding(duration)
         }
-        var ranges: [AddressRange] = []
-        for text in networks {
+        let ranges = try networks.map { text throws(ToolError) in
             guard let range = AddressRange(text) else {
-                throw ToolError.usage("--network must be an address or a range such as 10.0.0.0/8, not '\(text)'.")
+                throw .usage("--network must be an address or a range such as 10.0.0.0/8, not '\(text)'.")
             }
-            ranges.append(range)
+            return range
         }
         do throws(SkyrowError) {
-            var known: [KeyScope] = []
-            for scope in scopes { known.append(try KeyScope(scope)) }
+            let scopes = try scopes.map { text throws(SkyrowError) in try KeyScope(text) }
             return try Actions.keyCreate.parameters.checked(
-                KeyCreation(name: name, kind: kind.stored, scopes: known, networks: ranges, expiresAt: expiry)
+                KeyCreation(name: name, kind: kind.stored, scopes: scopes, networks: ranges, expiresAt: expiry)
             )
         } catch {
             throw ToolError.usage(error.message)
@@ -159,11 +157,7 @@ struct KeyRotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            guard let overlap = DurationText.duration(overlap),
-                overlap <= .seconds(KeyRotation.maximumOverlap)
-            else {
-                throw ToolError.usage("--overlap must be a duration from 0s to 365d, such as 7d.")
-            }
+            let overlap = try keyOverlap(overlap)
             let rotation = KeyRotation(id: try keyID(id), overlap: overlap)
             try await withApplication(options) { application throws(ToolError) in
                 let issued = try await application.run(Actions.keyRotate, rotation)
@@ -203,6 +197,14 @@ extension AccessKey {
         guard let expiresAt else { return "holds" }
         return expiresAt <= now ? "expired \(expiresAt.rfc3339)" : "until \(expiresAt.rfc3339)"
     }
+}
+
+/// Parses the time for which a rotated key is still accepted.
+func keyOverlap(_ text: String) throws(ToolError) -> Duration {
+    guard let overlap = DurationText.duration(text), overlap <= .seconds(KeyRotation.maximumOverlap) else {
+        throw .usage("--overlap must be a duration from 0s to 365d, such as 7d.")
+    }
+    return overlap
 }
 
 private func keyID(_ text: String) throws(ToolError) -> KeyID {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import SkyrowJSON
 import SkyrowMaintenance
-import SkyrowModel
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
@@ -43,9 +42,7 @@ struct KeyResealCommand: AsyncParsableCommand {
                 )
                 var all: [(SealedColumn, ResealingCounts)] = []
                 for column in SealedColumn.allCases {
-                    let counts = try await failingAsTool { () async throws(SkyrowError) in
-                        try await store.reseal(column, batch: batch)
-                    }
+                    let counts = try await failingAsTool { try await store.reseal(column, batch: batch) }
                     all.append((column, counts))
                     unreadable += counts.unreadable
                 }
@@ -67,10 +64,8 @@ struct KeyResealCommand: AsyncParsableCommand {
             for (column, counts) in all {
                 writer.key(column.rawValue)
                 writer.beginObject()
-                writer.key("resealed")
-                writer.integer(Int64(counts.resealed))
-                writer.key("unreadable")
-                writer.integer(Int64(counts.unreadable))
+                writer.member("resealed", counts.resealed)
+                writer.member("unreadable", counts.unreadable)
                 writer.endObject()
             }
         }

@@ -25,19 +25,12 @@ struct MigrateCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let settings = try await options.loader.loadForApplication()
-            let isDryRun = isDryRun
-            let isJSON = output.isJSON
             try await withClient(settings) { client, schema, logger throws(ToolError) in
                 let migration = MigrationRun(client: client, schema: schema, logger: logger)
-                let steps: [Migrator.Step]
-                do {
-                    // Every start of PostgreSQL requires this step, which involves no decision of the operator.
-                    steps = try await (isDryRun ? migration.pendingSteps() : migration())
-                        .filter { $0 != .moveRevisions }
-                } catch {
-                    throw ToolError(databaseFailure: error)
-                }
-                print(report(steps, isDryRun: isDryRun, isJSON: isJSON))
+                let steps = try await failingAsTool { try await isDryRun ? migration.pendingSteps() : migration() }
+                // Every start of PostgreSQL requires this step, which involves no decision of the operator.
+                let shown = steps.filter { $0 != .moveRevisions }
+                print(report(shown, isDryRun: isDryRun, isJSON: output.isJSON))
             }
         }
     }
@@ -47,12 +40,8 @@ struct MigrateCommand: AsyncParsableCommand {
 private func report(_ steps: [Migrator.Step], isDryRun: Bool, isJSON: Bool) -> String {
     if isJSON {
         return jsonObject { writer in
-            writer.key("dry_run")
-            writer.boolean(isDryRun)
-            writer.key("steps")
-            writer.beginArray()
-            for step in steps { writer.string(step.summary) }
-            writer.endArray()
+            writer.member("dry_run", isDryRun)
+            writer.member("steps", steps.map(\.summary))
         }
     }
     if steps.isEmpty { return "The database is up to date." }

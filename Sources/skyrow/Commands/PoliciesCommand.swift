@@ -47,21 +47,19 @@ struct PoliciesApplyCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            var parsed: [DatabaseLogin] = []
-            for text in logins {
+            let given = try logins.map { text throws(ToolError) in
                 guard let login = DatabaseLogin(text) else {
-                    throw ToolError.usage("--login must be a role and a user, such as ann_sql=ann, not '\(text)'.")
+                    throw .usage("--login must be a role and a user, such as ann_sql=ann, not '\(text)'.")
                 }
-                parsed.append(login)
+                return login
             }
-            let given = parsed
             try await withRules(options) { store throws(ToolError) in
                 var logins: [DatabaseLogin] = []
                 for login in given {
                     let user = try await store.account(named: login.user.rawValue).id
                     logins.append(DatabaseLogin(role: login.role, user: user))
                 }
-                let outcome = try await failingAsDatabase { try await store.applyPolicies(for: logins) }
+                let outcome = try await failingAsTool { try await store.applyPolicies(for: logins) }
                 guard output.isJSON else {
                     let types = counted(outcome.types, "type")
                     let roles = outcome.roles.isEmpty ? "no role" : outcome.roles.joined(separator: ", ")
@@ -69,14 +67,8 @@ struct PoliciesApplyCommand: AsyncParsableCommand {
                 }
                 print(
                     jsonObject { writer in
-                        writer.key("changed")
-                        writer.beginArray()
-                        for type in outcome.changed { writer.string(type.rawValue) }
-                        writer.endArray()
-                        writer.key("roles")
-                        writer.beginArray()
-                        for role in outcome.roles { writer.string(role) }
-                        writer.endArray()
+                        writer.member("changed", outcome.changed.map(\.rawValue))
+                        writer.member("roles", outcome.roles)
                     }
                 )
             }
@@ -102,16 +94,13 @@ struct PoliciesCheckCommand: AsyncParsableCommand {
         var isSame = true
         try await reportingErrors {
             try await withRules(options, readsOnly: true) { store throws(ToolError) in
-                let (isApplied, differences) = try await failingAsDatabase { try await store.policyDifferences() }
+                let (isApplied, differences) = try await failingAsTool { try await store.policyDifferences() }
                 isSame = differences.isEmpty
                 if output.isJSON {
                     print(
                         jsonObject { writer in
                             writer.member("applied", isApplied)
-                            writer.key("differences")
-                            writer.beginArray()
-                            for difference in differences { writer.string(difference) }
-                            writer.endArray()
+                            writer.member("differences", differences)
                         }
                     )
                 } else if isSame {
@@ -144,27 +133,16 @@ struct PoliciesDropCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            var parsed: [SQLIdentifier] = []
-            for role in roles {
-                guard let role = try? SQLIdentifier(role) else {
-                    throw ToolError.usage("--login must be the name of a role.")
+            let roles = try roles.map { text throws(ToolError) in
+                guard let role = try? SQLIdentifier(text) else {
+                    throw .usage("--login must be the name of a role.")
                 }
-                parsed.append(role)
+                return role
             }
-            let roles = parsed
             try await withRules(options) { store throws(ToolError) in
-                try await failingAsDatabase { try await store.dropPolicies(for: roles) }
+                try await failingAsTool { try await store.dropPolicies(for: roles) }
             }
         }
-    }
-}
-
-/// Runs a database operation, and turns its error into a ``ToolError`` with PostgreSQL's message for the operator.
-private func failingAsDatabase<Success>(_ body: () async throws -> Success) async throws(ToolError) -> Success {
-    do {
-        return try await body()
-    } catch {
-        throw ToolError(databaseFailure: error)
     }
 }
 
@@ -177,23 +155,14 @@ private func withRules(
     var loader = options.loader
     loader.groups += [AccountSettings.self, RecordSettings.self]
     let settings = try await loader.loadForApplication()
-    // The service's login keys apply to the default application only.
-    let isDefault = settings.application.name == .default
-    let isGiven = isDefault && settings.given(AccountSettings().loginKeys.row) != nil
-    let given = isGiven ? settings.accounts.loginKeys : nil
     try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
         try await requireMigrated(client, schema, logger: logger)
-        let keys = try await failingAsDatabase {
-            if let given { return given }
-            let existing = try await LoginKeys.existing(in: schema, of: client)
-            return existing.isEmpty ? LoginKeys.default : existing
-        }
         try await body(
             RecordStore(
                 client: client,
                 schema: schema,
                 mode: .production,
-                loginKeys: keys,
+                loginKeys: try await loginKeys(settings, in: schema, of: client),
                 loginKeyReaders: settings.accounts.loginKeyReaders,
                 sharedAccessLists: settings.records.sharedAccessLists,
                 accessListReaders: settings.records.accessListReaders,

@@ -65,10 +65,9 @@ struct RestoreCommand: AsyncParsableCommand {
                 progress: Progress.maker
             )
             if isDryRun { return report(archive, try await run.foreignCode()) }
-            let printsJSON = output.isJSON
             try await withDatabase(settings, use: .alone) { database throws(ToolError) in
                 let (summary, steps) = try await run(database.forBackup())
-                if printsJSON { return print(summary.json) }
+                if output.isJSON { return print(summary.json) }
                 for step in steps { print(step.summary) }
                 print(
                     "\(decimal(summary.rows)) rows of \(decimal(summary.parts.count)) tables restored in "

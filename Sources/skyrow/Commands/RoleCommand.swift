@@ -50,9 +50,7 @@ struct RoleCreateCommand: AsyncParsableCommand {
                 forces: force
             )
             try await withApplication(options) { application throws(ToolError) in
-                let known = try await failingAsTool { () async throws(SkyrowError) in
-                    try await application.store.roles.names()
-                }
+                let known = try await failingAsTool { try await application.store.roles.names() }
                 guard !known.contains(request.name) else {
                     throw .failure("The role '\(request.name)' already exists.")
                 }
@@ -152,9 +150,7 @@ struct RoleMemberOptions: ParsableArguments {
         var ids: [UserID] = []
         for user in users { ids.append(try await application.store.account(named: user).id) }
         let names = ([role] + roles).map { RoleName($0) }
-        let known = try await failingAsTool { () async throws(SkyrowError) in
-            try await application.service.existing(names)
-        }
+        let known = try await failingAsTool { try await application.service.existing(names) }
         return RoleChange(role: known[0], users: ids, roles: Array(known.dropFirst()))
     }
 }

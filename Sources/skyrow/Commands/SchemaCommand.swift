@@ -36,12 +36,8 @@ struct SchemaShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withSchemaStore(try await options.loader.loadForApplication(), readsOnly: true) {
-                store,
-                _ throws(ToolError) in
-                let document = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.schemaDocument()
-                }
+            try await withSchemaStore(options, readsOnly: true) { store, _ throws(ToolError) in
+                let document = try await failingAsTool { try await store.schemaDocument() }
                 print(document.schemaFile, terminator: "")
             }
         }
@@ -70,12 +66,8 @@ struct SchemaDiffCommand: AsyncParsableCommand {
         var isSame = true
         try await reportingErrors(failure: 2) {
             let document = try SchemaDocument(readingFile: file)
-            try await withSchemaStore(try await options.loader.loadForApplication(), readsOnly: true) {
-                store,
-                schema throws(ToolError) in
-                let report = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.compareSchema(with: document)
-                }
+            try await withSchemaStore(options, readsOnly: true) { store, schema throws(ToolError) in
+                let report = try await failingAsTool { try await store.compareSchema(with: document) }
                 print(output.isJSON ? report.json(in: schema) : report.text(file: file, in: schema))
                 isSame = report.difference.isEmpty
             }
@@ -122,9 +114,7 @@ struct SchemaApplyCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let document = try SchemaDocument(readingFile: file)
-            try await withSchemaStore(try await options.loader.loadForApplication()) {
-                store,
-                schema throws(ToolError) in
+            try await withSchemaStore(options) { store, schema throws(ToolError) in
                 try await apply(document, to: store, schema)
             }
         }
@@ -133,9 +123,7 @@ struct SchemaApplyCommand: AsyncParsableCommand {
     private func apply(_ document: SchemaDocument, to store: RecordStore, _ schema: SQLIdentifier)
         async throws(ToolError)
     {
-        let report = try await failingAsTool { () async throws(SkyrowError) in
-            try await store.compareSchema(with: document)
-        }
+        let report = try await failingAsTool { try await store.compareSchema(with: document) }
         let difference = report.difference
         if !output.isJSON { print(report.text(file: file, in: schema)) }
         fflush(nil)
@@ -148,13 +136,8 @@ struct SchemaApplyCommand: AsyncParsableCommand {
                     "Nothing was changed, since data would be lost. If this is intended, add --allow-data-loss."
                 )
             }
-            if !yes {
-                guard let isMeant = Confirmation.ask("Change the database?") else {
-                    throw .usage("Nothing was changed: confirmation needs a terminal. Add --yes.")
-                }
-                guard isMeant else { throw .failure("Nothing was changed.") }
-            }
-            try await failingAsTool { () async throws(SkyrowError) in
+            if !yes { try Confirmation.require("Change the database?") }
+            try await failingAsTool {
                 try await store.applySchema(
                     document,
                     expecting: difference,
@@ -192,14 +175,10 @@ struct SchemaFollowCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let type = try recordType(type)
-            try await withSchemaStore(try await options.loader.loadForApplication()) {
-                store,
-                schema throws(ToolError) in
-                try await failingAsTool { () async throws(SkyrowError) in try await store.follow(type) }
+            try await withSchemaStore(options) { store, schema throws(ToolError) in
+                try await failingAsTool { try await store.follow(type) }
                 try await settleIndexes(of: type, in: store)
-                let indexes = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.indexes(of: type)
-                }
+                let indexes = try await failingAsTool { try await store.indexes(of: type) }
                 if let failed = indexes.first(where: { $0.state == .failed && $0.isOfFollowedType }) {
                     throw .failure(
                         "The index could not be built (\(failed.failure?.reason.rawValue ?? "unknown")). Run the command again "
@@ -230,10 +209,8 @@ struct SchemaUnfollowCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let type = try recordType(type)
-            try await withSchemaStore(try await options.loader.loadForApplication()) {
-                store,
-                schema throws(ToolError) in
-                try await failingAsTool { () async throws(SkyrowError) in try await store.unfollow(type) }
+            try await withSchemaStore(options) { store, schema throws(ToolError) in
+                try await failingAsTool { try await store.unfollow(type) }
                 try await settleIndexes(of: type, in: store)
                 print("\(type) is no longer followed.")
             }
@@ -258,9 +235,7 @@ private func settleIndexes(of type: RecordTypeName, in store: RecordStore) async
         } catch {
             throw .failure("The index cannot be built now: \(error)")
         }
-        let indexes = try await failingAsTool { () async throws(SkyrowError) in
-            try await store.indexes(of: type)
-        }
+        let indexes = try await failingAsTool { try await store.indexes(of: type) }
         let isUnderWay = indexes.contains {
             $0.isOfFollowedType && ($0.state == .building || $0.state == .deleting)
         }
@@ -273,12 +248,13 @@ extension RecordIndex {
     fileprivate var isOfFollowedType: Bool { definition?.isOfFollowedType ?? false }
 }
 
-/// Calls `body` with the store of the settings' database, whose reserved tables must be up to date.
+/// Calls `body` with the store of the options' database, whose reserved tables must be up to date.
 private func withSchemaStore(
-    _ settings: Settings,
+    _ options: DatabaseOptions,
     readsOnly: Bool = false,
     _ body: (RecordStore, SQLIdentifier) async throws(ToolError) -> Void
 ) async throws(ToolError) {
+    let settings = try await options.loader.loadForApplication()
     try await withClient(settings, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
         try await requireMigrated(client, schema, logger: logger)
         try await body(RecordStore(client: client, schema: schema, mode: .production, logger: logger), schema)

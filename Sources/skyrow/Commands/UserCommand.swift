@@ -36,9 +36,7 @@ struct OperatedApplication: Sendable {
         _ parameters: Parameters,
         for user: UserID? = nil
     ) async throws(ToolError) -> Result {
-        try await failingAsTool { () async throws(SkyrowError) in
-            try await service.run(action, parameters, Call(byOperatorFor: user))
-        }
+        try await failingAsTool { try await service.run(action, parameters, Call(byOperatorFor: user)) }
     }
 }
 
@@ -58,29 +56,16 @@ func withApplication(
     var loader = options.loader
     loader.groups += [AccountSettings.self, MailSettings.self]
     let known = try await loader.loadForApplication()
-    // The service's login keys apply to the default application only.
-    let isDefault = known.application.name == .default
-    let isGiven = isDefault && known.given(AccountSettings().loginKeys.row) != nil
-    let given = isGiven ? known.accounts.loginKeys : nil
-    let sources = loader
     try await withClient(known, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
         if !preparing { try await requireMigrated(client, schema, logger: logger) }
-        let store: RecordStore
-        do {
-            let existing = try await LoginKeys.existing(in: schema, of: client)
-            let keys = given ?? (existing.isEmpty ? LoginKeys.default : existing)
-            store = RecordStore(client: client, schema: schema, mode: .production, loginKeys: keys, logger: logger)
-            if preparing { try await store.prepare() }
-        } catch {
-            throw ToolError(databaseFailure: error)
-        }
+        let keys = try await loginKeys(known, in: schema, of: client)
+        let store = RecordStore(client: client, schema: schema, mode: .production, loginKeys: keys, logger: logger)
+        if preparing { try await failingAsTool { try await store.prepare() } }
         var settings = known
-        if !isDefault {
+        if known.application.name != .default {
             let registry = ApplicationRegistry(client: client, defaultSchema: schema, logger: logger)
-            let stored = try await failingAsTool { () async throws(SkyrowError) in
-                try await registry.settings(of: schema)
-            }
-            settings = try sources.load(of: known.application.name, stored: stored)
+            let stored = try await failingAsTool { try await registry.settings(of: schema) }
+            settings = try loader.load(of: known.application.name, stored: stored)
         }
         var configuration = ServiceConfiguration(
             accounts: AccountPolicy(settings),
@@ -97,10 +82,24 @@ func withApplication(
     }
 }
 
+/// Returns the login keys of the settings, or all keys in the database.
+func loginKeys(
+    _ settings: Settings,
+    in schema: SQLIdentifier,
+    of client: PostgresClient
+) async throws(ToolError) -> [FieldName] {
+    // The service's login keys apply to the default application only.
+    if settings.application.name == .default, settings.given(AccountSettings().loginKeys.row) != nil {
+        return settings.accounts.loginKeys
+    }
+    let existing = try await failingAsTool { try await LoginKeys.existing(in: schema, of: client) }
+    return existing.isEmpty ? LoginKeys.default : existing
+}
+
 extension RecordStore {
     /// Returns the account with a name, which must be unambiguous.
     func account(named name: String) async throws(ToolError) -> AccountSummary {
-        let found = try await failingAsTool { () async throws(SkyrowError) in try await users.accounts(named: name) }
+        let found = try await failingAsTool { try await users.accounts(named: name) }
         guard let account = found.first else { throw .failure("The account '\(name)' does not exist.") }
         guard found.count == 1 else {
             let ids = found.map(\.id.rawValue).joined(separator: ", ")

@@ -40,9 +40,7 @@ struct UserCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let force = force
             let given = readsPassword ? try PasswordInput.read() : nil
-            let (name, email, roles) = (name, email, roles.map { RoleName($0) })
             try await withApplication(options, preparing: true, checksPasswords: true) {
                 application throws(ToolError) in
                 let service = application.service
@@ -54,14 +52,11 @@ struct UserCreateCommand: AsyncParsableCommand {
                         authData.compactMap { key, value in (try? FieldName(key)).map { ($0, value) } },
                         uniquingKeysWith: { first, _ in first }
                     )
-                    try await failingAsTool { () async throws(SkyrowError) in
-                        try await store.deletions.forgetFormerLogins(former)
-                    }
+                    try await failingAsTool { try await store.deletions.forgetFormerLogins(former) }
                 }
-                let id = try await make(SignUpRequest(authData: authData, password: password), roles, service)
-                let made = try await failingAsTool { () async throws(SkyrowError) in
-                    try await store.users.accounts(named: id.rawValue)
-                }
+                let request = SignUpRequest(authData: authData, password: password)
+                let id = try await make(request, roles.map { RoleName($0) }, service)
+                let made = try await failingAsTool { try await store.users.accounts(named: id.rawValue) }
                 guard let account = made.first else { throw .failure("The account \(id) was deleted immediately.") }
                 let shown = given == nil ? password : nil
                 print(output.isJSON ? account.json(password: shown) : account.text(password: shown))

@@ -32,7 +32,6 @@ struct UserDeleteCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let (name, release, yes) = (name, release, yes)
             try await withApplication(options) { application throws(ToolError) in
                 let account = try await application.store.account(named: name)
                 let id = account.id
@@ -42,11 +41,7 @@ struct UserDeleteCommand: AsyncParsableCommand {
                     try Confirmation.require("Delete the account \(whom) and its private records?")
                 }
                 // The deletion needs the record types and the delete rules of their references.
-                do {
-                    try await application.store.cache.reload()
-                } catch {
-                    throw ToolError(databaseFailure: error)
-                }
+                try await failingAsTool { try await application.store.cache.reload() }
                 let report = try await application.run(Actions.userDelete, UserDeletion(userID: id, releases: release))
                 print(output.isJSON ? report.json(of: id) : report.text(of: id))
             }
@@ -56,14 +51,11 @@ struct UserDeleteCommand: AsyncParsableCommand {
 
 extension DeletionReport {
     fileprivate func json(of id: UserID) -> String {
-        let writer = JSONWriter()
-        writer.beginObject()
-        writer.key("id")
-        writer.string(id.rawValue)
-        writer.key("deletion")
-        Codec.deletionReport.write(self, writer)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        jsonObject { writer in
+            writer.member("id", id.rawValue)
+            writer.key("deletion")
+            Codec.deletionReport.write(self, writer)
+        }
     }
 
     fileprivate func text(of id: UserID) -> String {

@@ -31,7 +31,6 @@ struct UserFactorRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let name = name
             try await withApplication(options) { application throws(ToolError) in
                 let account = try await application.store.account(named: name)
                 try await application.run(Actions.authTOTPRemove, (), for: account.id)

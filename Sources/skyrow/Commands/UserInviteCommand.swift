@@ -40,8 +40,6 @@ struct UserInviteCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let force = force
-            let (address, roles, language) = (address, roles.map { RoleName($0) }, language)
             try await withApplication(options, preparing: true) { application throws(ToolError) in
                 guard force || application.settings.mail.isSent else {
                     throw .failure(
@@ -49,17 +47,15 @@ struct UserInviteCommand: AsyncParsableCommand {
                             + "running service has them."
                     )
                 }
-                let roles = try await failingAsTool { () async throws(SkyrowError) in
-                    try await application.service.existing(roles)
+                let existing = try await failingAsTool {
+                    try await application.service.existing(roles.map { RoleName($0) })
                 }
                 let request = CodeRequest(email: address, language: language)
                 let id = try await application.run(Actions.authInvite, request)
-                if !roles.isEmpty {
-                    try await application.run(Actions.roleAssign, RoleAssignment(roles: roles, users: [id]))
+                if !existing.isEmpty {
+                    try await application.run(Actions.roleAssign, RoleAssignment(roles: existing, users: [id]))
                 }
-                let made = try await failingAsTool { () async throws(SkyrowError) in
-                    try await application.store.users.accounts(named: id.rawValue)
-                }
+                let made = try await failingAsTool { try await application.store.users.accounts(named: id.rawValue) }
                 guard let account = made.first else { throw .failure("The account was deleted immediately.") }
                 print(output.isJSON ? account.json() : account.text())
             }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import SkyrowModel
 import SkyrowStore
 import SkyrowSystem
 
@@ -22,13 +21,12 @@ struct UserListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            let (limit, disabledOnly) = (limit, disabled)
             try await withApplication(options, readsOnly: true) { application throws(ToolError) in
                 let store = application.store
-                let (accounts, count) = try await failingAsTool { () async throws(SkyrowError) in
+                let (accounts, count) = try await failingAsTool {
                     (
-                        try await store.users.newest(limit, disabledOnly: disabledOnly),
-                        try await store.users.count(disabledOnly: disabledOnly)
+                        try await store.users.newest(limit, disabledOnly: disabled),
+                        try await store.users.count(disabledOnly: disabled)
                     )
                 }
                 print(output.isJSON ? accountsJSON(accounts, of: count) : accountsText(accounts, of: count))
