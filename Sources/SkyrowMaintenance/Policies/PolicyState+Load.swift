@@ -212,7 +212,6 @@ extension PolicyState {
         }
     }
 
-    /// Returns the names of the schemas of records and of reserved tables, for `IN`.
     /// Selects the reserved functions that run with their owner's privileges and that no other role may call. They
     /// include trigger functions, which a role could otherwise fire from its own table.
     static func guardedFunctions(of schema: SQLIdentifier) -> SQL {

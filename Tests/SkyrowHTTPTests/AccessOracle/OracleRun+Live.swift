@@ -155,7 +155,7 @@ extension OracleRun {
 /// Reads the events of an event stream from the chunks of a response.
 private final class EventLines {
     private let connection: RawConnection
-    private var text = ""
+    private var bytes: ArraySlice<UInt8> = []
     private var count = 0
 
     init(_ connection: RawConnection) {
@@ -164,24 +164,49 @@ private final class EventLines {
 
     /// The name and the data of the next event; nil at the end of the stream.
     func next() async throws -> (name: String, data: JSONValue)? {
+        var searched = bytes.startIndex
         while true {
-            if let end = text.firstRange(of: "\n\n") {
-                let lines = text[..<end.lowerBound].split(separator: "\n")
-                text = String(text[end.upperBound...])
+            if let end = emptyLine(from: searched) {
+                let lines = bytes[..<end].split(separator: UInt8(ascii: "\n"))
+                bytes = bytes[(end + 2)...]
+                searched = bytes.startIndex
                 count += 1
-                guard let name = lines.first(where: { $0.hasPrefix("event: ") })?.dropFirst(7),
-                    let data = lines.first(where: { $0.hasPrefix("data: ") })?.dropFirst(6)
+                guard let name = lines.lazy.compactMap({ $0.text(after: "event: ") }).first,
+                    let data = lines.lazy.compactMap({ $0.text(after: "data: ") }).first
                 else { continue }
-                return (String(name), try JSONValue(String(data)))
+                return (name, try JSONValue(data))
             }
+            let length = bytes.count
             let more: String
             do {
                 more = try await connection.chunk()
             } catch is ConnectionEnded {
-                throw UnexpectedResponse(response: "The connection has ended after \(count) events and “\(text)”.")
+                throw UnexpectedResponse(response: "The connection has ended after \(count) events and \(length) bytes.")
             }
             if more.isEmpty { return nil }
-            text += more
+            // An array from its first element on, so that what was read is not kept.
+            bytes = ArraySlice(Array(bytes) + more.utf8)
+            searched = max(0, length - 1)
         }
+    }
+
+    /// The place of the first of two line feeds.
+    private func emptyLine(from start: Int) -> Int? {
+        bytes.withUnsafeBufferPointer { buffer in
+            var place = start - bytes.startIndex
+            while place + 1 < buffer.count {
+                if buffer[place] == 0x0A, buffer[place + 1] == 0x0A { return place + bytes.startIndex }
+                place += 1
+            }
+            return nil
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The rest of a line that begins so; nil for another line.
+    fileprivate func text(after prefix: StaticString) -> String? {
+        let prefix = Array("\(prefix)".utf8)
+        return starts(with: prefix) ? String(decoding: dropFirst(prefix.count), as: UTF8.self) : nil
     }
 }
