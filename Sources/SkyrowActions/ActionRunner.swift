@@ -190,7 +190,9 @@ package struct Sender: Sendable {
 }
 
 /// A call that no longer needs the bytes of its request.
-package struct PreparedCall: Sendable {
+///
+/// A class, since many frames of a request hold it.
+package final class PreparedCall: Sendable {
     package let description: ActionDescription
     let sender: Sender
     let rules: ReadingRules
@@ -201,6 +203,20 @@ package struct PreparedCall: Sendable {
     package var name: ActionName { description.name }
 
     var needsSession: Bool { if case .success(nil) = caller { true } else { false } }
+
+    init(
+        description: ActionDescription,
+        sender: Sender,
+        rules: ReadingRules,
+        caller: Result<Caller?, SkyrowError>,
+        action: Result<PreparedAction, SkyrowError>
+    ) {
+        self.description = description
+        self.sender = sender
+        self.rules = rules
+        self.caller = caller
+        self.action = action
+    }
 }
 
 /// How a call ended.

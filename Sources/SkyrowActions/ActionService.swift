@@ -143,15 +143,23 @@ package final class ActionService: Service, Sendable {
     ) async throws(SkyrowError) -> Success {
         do {
             let success = try await body()
-            if action.effect != .reads { feedWaiting.noteWrite() }
-            observe(.completed(action.name, nil))
-            live.noteWrite()
+            noteSuccess(of: action)
             return success
         } catch {
-            observe(.completed(action.name, error.code))
-            if let layer = AccessLayer(error) { observe(.accessDenied(layer)) }
+            noteFailure(error, of: action)
             throw error
         }
+    }
+
+    func noteSuccess(of action: ActionDescription) {
+        if action.effect != .reads { feedWaiting.noteWrite() }
+        observe(.completed(action.name, nil))
+        live.noteWrite()
+    }
+
+    func noteFailure(_ error: SkyrowError, of action: ActionDescription) {
+        observe(.completed(action.name, error.code))
+        if let layer = AccessLayer(error) { observe(.accessDenied(layer)) }
     }
 }
 

@@ -27,8 +27,7 @@ package final class Entry<Parameters: Sendable, Result: Sendable>: AnyEntry {
     package func read(_ json: JSONView, rules: ReadingRules) throws(SkyrowError) -> PreparedAction {
         let parameters = try action.read(json, rules: rules)
         return PreparedAction(takesStepUp: action.takesStepUp(parameters)) { service, call async throws(SkyrowError) in
-            let result = try await self.run(parameters, service, call)
-            return self.action.writer(of: result)
+            self.action.writer(of: try await self.run(parameters, service, call))
         }
     }
 
@@ -37,8 +36,14 @@ package final class Entry<Parameters: Sendable, Result: Sendable>: AnyEntry {
         _ service: ActionService,
         _ call: Call
     ) async throws(SkyrowError) -> Result {
-        try await service.observed(description) { () async throws(SkyrowError) in
-            try await body(service)(parameters, call)
+        // As `observed` does: each frame between takes instructions of every call.
+        do throws(SkyrowError) {
+            let result = try await body(service)(parameters, call)
+            service.noteSuccess(of: description)
+            return result
+        } catch {
+            service.noteFailure(error, of: description)
+            throw error
         }
     }
 }

@@ -94,7 +94,8 @@ package final class ObservationRecorder: Sendable {
     private func count(_ observation: Observation) {
         switch observation {
         case .completed(let action, let code):
-            actions.increment(ActionTable.ordinal(of: action), code)
+            let action = ActionTable.ordinal(of: action)
+            actions.increment(action, code)
             if let use = CodeUse(action, code) { codes[use.ordinal].increment() }
         case .refused(let code):
             refusals.increment(0, code)

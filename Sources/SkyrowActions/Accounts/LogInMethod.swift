@@ -63,7 +63,9 @@ struct CodeUse: Hashable {
     var ordinal: Int { CodeUse.all.firstIndex(of: self) ?? 0 }
 
     /// nil for an action without a code, and for an error that is not about one.
-    init?(_ action: ActionName, _ code: ErrorCode?) {
+    ///
+    /// - Parameter action: its index among all actions.
+    init?(_ action: Int, _ code: ErrorCode?) {
         guard let use = CodeUse.actions[action] else { return nil }
         kind = use.kind
         let isRequest = use.isRequest
@@ -81,7 +83,10 @@ struct CodeUse: Hashable {
         }
     }
 
-    private static let actions: [ActionName: (kind: Kind, isRequest: Bool)] = [
+    /// The uses of all actions, since each call looks for one.
+    private static let actions = ActionTable.all.map { names[$0.description.name] }
+
+    private static let names: [ActionName: (kind: Kind, isRequest: Bool)] = [
         Actions.authVerifyRequest.name: (.verify, true),
         Actions.authVerifyConfirm.name: (.verify, false),
         Actions.authResetRequest.name: (.reset, true),

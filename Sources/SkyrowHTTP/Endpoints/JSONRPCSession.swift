@@ -211,18 +211,19 @@ struct JSONRPCSession: Sendable {
     }
 
     private func read(_ action: any AnyEntry, parameters: JSONView, from sender: Sender) -> Step {
-        var sender = sender
         if finder != nil, action.description.name == Actions.connectionAuthenticate.name {
             return authentication(action, parameters, from: sender)
         }
-        if parameters["_user_id"] != nil {
-            do throws(SkyrowError) {
-                sender.credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
-            } catch {
-                return failure(error, from: sender)
-            }
+        guard parameters["_user_id"] != nil else {
+            return .action(runner.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
         }
-        return .action(runner.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
+        do throws(SkyrowError) {
+            var sender = sender
+            sender.credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
+            return .action(runner.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
+        } catch {
+            return failure(error, from: sender)
+        }
     }
 
     private func authentication(_ action: any AnyEntry, _ parameters: JSONView, from sender: Sender) -> Step {

@@ -52,7 +52,8 @@ private final class ApplicationRequestMetrics: Sendable {
     }
 
     func record(_ outcome: RequestOutcome, time: TimeAmount?) {
-        requests.increment(outcome.subject.ordinal, outcome.error)
-        if let time { times[outcome.subject.ordinal].recordNanoseconds(time.nanoseconds) }
+        let subject = outcome.subject.ordinal
+        requests.increment(subject, outcome.error)
+        if let time { times[subject].recordNanoseconds(time.nanoseconds) }
     }
 }
