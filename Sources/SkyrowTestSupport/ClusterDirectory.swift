@@ -12,14 +12,7 @@ enum ClusterDirectory {
     ///
     /// - Throws: ``TemporaryClusterError`` if it cannot be made.
     static func make() throws -> String {
-        let parent = parent()
-        var template = Array("\(parent)/skyrow-pg-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(
-                description: "No directory can be made in \(parent): \(String(cString: strerror(errno)))"
-            )
-        }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        try TemporaryDirectory.make(named: "pg", in: parent())
     }
 
     private static func parent() -> String {

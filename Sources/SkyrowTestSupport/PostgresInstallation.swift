@@ -9,7 +9,7 @@ struct PostgresInstallation: Sendable {
     /// - Throws: ``TemporaryClusterError`` with the command that installs a server, if it is missing.
     static func find() async throws -> PostgresInstallation {
         var candidates: [String] = []
-        if let named = try? await Program.run("/usr/bin/env", ["pg_config", "--bindir"]) {
+        if let named = try? await Program.run(["/usr/bin/env", "pg_config", "--bindir"]) {
             candidates.append(named.trimmingCharacters(in: .whitespacesAndNewlines))
         }
         let debian = "/usr/lib/postgresql"
@@ -39,10 +39,20 @@ struct PostgresInstallation: Sendable {
     /// Runs a program of the server; as the user `postgres` if this process is root, since the server refuses to run as root.
     @discardableResult
     func run(_ program: String, _ arguments: [String], input: String = "") async throws -> String {
-        guard getuid() == 0 else {
-            return try await Program.run(path(of: program), arguments, input: input)
+        try await Program.run(Self.unprivileged([path(of: program)] + arguments), input: input)
+    }
+
+    /// Returns the command that runs a program as the user `postgres` if this process is root.
+    static func unprivileged(_ words: [String]) -> [String] {
+        guard getuid() == 0 else { return words }
+        return ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] + words
+    }
+
+    /// Gives a directory to the user as whom ``unprivileged(_:)`` runs programs.
+    static func giveAway(_ directory: String) throws {
+        guard getuid() == 0 else { return }
+        guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0 else {
+            throw TemporaryClusterError(description: "There is no user postgres to run the server as")
         }
-        let asPostgres = ["--reuid=postgres", "--regid=postgres", "--init-groups", path(of: program)]
-        return try await Program.run("/usr/bin/setpriv", asPostgres + arguments, input: input)
     }
 }

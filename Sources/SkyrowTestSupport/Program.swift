@@ -12,8 +12,7 @@ enum Program {
     ///   started, or ``WaitTimedOut`` if it does not end, after killing it.
     @discardableResult
     static func run(
-        _ program: String,
-        _ arguments: [String],
+        _ words: [String],
         input: String = "",
         within limit: Duration = patience
     ) async throws -> String {
@@ -23,7 +22,6 @@ enum Program {
         )
         try files.input.write(input.utf8)
         lseek(files.input.number, 0, SEEK_SET)
-        let words = [program] + arguments
         let process = try await ChildProcess.launch(command(words, [files.input, files.output, files.errors]))
         let line = words.joined(separator: " ")
         let exit = try await waiting(for: "the end of \(line)", within: limit) {
@@ -42,6 +40,29 @@ enum Program {
     /// Starts a program, which ``end(_:with:)`` ends.
     static func start(_ words: [String], _ descriptors: [FileDescriptor]) throws -> pid_t {
         try command(words, descriptors).spawn()
+    }
+
+    /// Starts a program without input, whose output goes to a file.
+    static func start(_ words: [String], log: String = "/dev/null") throws -> pid_t {
+        let input = try FileDescriptor(opening: "/dev/null", O_RDONLY)
+        let output = try FileDescriptor(opening: log, O_WRONLY | O_CREAT)
+        return try start(words, [input, output, output])
+    }
+
+    /// Waits until a program has written this many numbers to a file, and returns them.
+    static func numbers(
+        _ count: Int,
+        in file: String,
+        until what: String,
+        within limit: Duration = patience
+    ) async throws -> [Int] {
+        var numbers: [Int] = []
+        try await waiting(until: what, within: limit) {
+            let text = try? String(contentsOfFile: file, encoding: .utf8)
+            numbers = text?.split(separator: " ").compactMap { Int($0) } ?? []
+            return numbers.count == count
+        }
+        return numbers
     }
 
     /// Sends a signal to a program and waits for its end.

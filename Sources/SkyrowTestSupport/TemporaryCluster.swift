@@ -67,7 +67,7 @@ package final class TemporaryCluster: Sendable {
         switch identity {
         case .common:
             let prototype = try await Self.prototype.value
-            try await Program.run("/bin/cp", ["-a", prototype.dataDirectory, cluster.dataDirectory])
+            try await Program.run(["/bin/cp", "-a", prototype.dataDirectory, cluster.dataDirectory])
         case .own:
             try await cluster.initialise()
         }
@@ -80,12 +80,7 @@ package final class TemporaryCluster: Sendable {
     private static func make(settings: [String: String]) async throws -> TemporaryCluster {
         let installation = try await PostgresInstallation.find()
         let directory = try ClusterDirectory.make()
-        if getuid() == 0 {
-            guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0
-            else {
-                throw TemporaryClusterError(description: "There is no user postgres to run the server as")
-            }
-        }
+        try PostgresInstallation.giveAway(directory)
         let watchdog = try ClusterWatchdog(directory: directory)
         return TemporaryCluster(
             directory: directory,
@@ -196,7 +191,7 @@ package final class TemporaryCluster: Sendable {
         switch kind {
         case .cold:
             try await stop()
-            try await Program.run("/bin/cp", ["-a", dataDirectory, copyDirectory])
+            try await Program.run(["/bin/cp", "-a", dataDirectory, copyDirectory])
             try await launch()
         case .running:
             let arguments = ["-D", copyDirectory, "-h", directory, "-U", "postgres", "-c", "fast", "--no-sync"]
@@ -207,8 +202,8 @@ package final class TemporaryCluster: Sendable {
     /// Stops the server, replaces the data directory with the copy, and starts the server.
     package func putBack() async throws {
         try await stop()
-        try await Program.run("/bin/rm", ["-rf", dataDirectory])
-        try await Program.run("/bin/mv", [copyDirectory, dataDirectory])
+        try await Program.run(["/bin/rm", "-rf", dataDirectory])
+        try await Program.run(["/bin/mv", copyDirectory, dataDirectory])
         try await launch()
     }
 

@@ -13,6 +13,19 @@ package struct TemporaryDirectory: ~Copyable {
         )
     }
 
+    /// Makes an empty directory that only this user may access and that the caller removes, and returns its path.
+    ///
+    /// - Throws: ``TemporaryClusterError`` if it cannot be made.
+    package static func make(named name: String, in parent: String = "/tmp") throws -> String {
+        var template = Array("\(parent)/skyrow-\(name)-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw TemporaryClusterError(
+                description: "No directory can be made in \(parent): \(String(cString: strerror(errno)))"
+            )
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     deinit {
         try? FileManager.default.removeItem(atPath: path)
     }

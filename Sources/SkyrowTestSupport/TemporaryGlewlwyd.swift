@@ -1,6 +1,5 @@
 import Foundation
 import SkyrowRemote
-import SkyrowSystem
 
 /// Glewlwyd, a third-party OpenID Connect provider, on the loopback interface.
 ///
@@ -27,46 +26,32 @@ package struct TemporaryGlewlwyd: Sendable {
     ///
     /// Returns the address to which the provider redirects the browser.
     package func visit(_ address: String) async throws -> String {
-        let query = Data(address.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-        guard let order = WebAddress("\(control)/visit?\(query.replacing("=", with: "."))", allowsLoopback: true) else {
-            throw TemporaryClusterError(description: "\(address) is too long")
-        }
-        return String(decoding: try await fetcher.document(at: order).bytes, as: UTF8.self)
+        try await fetcher.text(at: "\(control)/visit?\(address.encodedForQuery)")
     }
 
     /// - Parameter redirect: The client's redirect URI.
     fileprivate init(redirect: String) async throws {
         fetcher = try WebFetcher(timeout: .seconds(60))
-        var template = Array("/tmp/skyrow-glewlwyd-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(description: "No directory can be made in /tmp")
-        }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let directory = try TemporaryDirectory.make(named: "glewlwyd")
         self.directory = directory
         try TemporaryGlewlwyd.script.write(toFile: "\(directory)/start.py", atomically: false, encoding: .utf8)
-        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
-        let log = try FileDescriptor(opening: "\(directory)/output", O_WRONLY | O_CREAT)
         process = try Program.start(
             [
                 "/usr/bin/python3", "\(directory)/start.py", directory, TemporaryGlewlwyd.clientID,
                 TemporaryGlewlwyd.clientSecret, TemporaryGlewlwyd.userAddress, redirect, TemporaryGlewlwyd.userName,
                 TemporaryGlewlwyd.password,
             ],
-            [nowhere, log, log]
+            log: "\(directory)/output"
         )
-        func ports() -> [Int] {
-            let text = try? String(contentsOfFile: "\(directory)/ports", encoding: .utf8)
-            return text?.split(separator: " ").compactMap { Int($0) } ?? []
-        }
         do {
-            try await waiting(until: "Glewlwyd is set up") { ports().count == 2 }
+            let ports = try await Program.numbers(2, in: "\(directory)/ports", until: "Glewlwyd is set up")
+            issuer = "http://127.0.0.1:\(ports[0])/api/oidc"
+            control = "http://127.0.0.1:\(ports[1])"
         } catch {
             let said = (try? String(contentsOfFile: "\(directory)/output", encoding: .utf8)) ?? ""
             TemporaryGlewlwyd.stop(process, directory)
             throw TemporaryClusterError(description: "Glewlwyd did not start: \(said)")
         }
-        issuer = "http://127.0.0.1:\(ports()[0])/api/oidc"
-        control = "http://127.0.0.1:\(ports()[1])"
     }
 
     fileprivate func stop() {

@@ -75,8 +75,7 @@ package struct TemporaryIdentityProvider: Sendable {
         header: String = "{}"
     ) async throws -> String {
         let order = #"{"claims":\#(claims),"alg":"\#(algorithm)","key":"\#(key)","header":\#(header)}"#
-        let query = Data(order.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-        return try await text("/sign?\(query.replacing("=", with: "."))")
+        return try await text("/sign?\(order.encodedForQuery)")
     }
 
     package func set(_ mode: Mode) async throws {
@@ -85,9 +84,8 @@ package struct TemporaryIdentityProvider: Sendable {
 
     /// Sets the user's claims, a JSON object with `sub`, for later id tokens and responses of `/user`.
     package func set(user: String, emails: String = "[]") async throws {
-        let order = Data(#"{"user":\#(user),"emails":\#(emails)}"#.utf8).base64EncodedString()
-        let query = order.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: ".")
-        _ = try await text("/user-is?\(query)")
+        let order = #"{"user":\#(user),"emails":\#(emails)}"#
+        _ = try await text("/user-is?\(order.encodedForQuery)")
     }
 
     /// Sets the properties of later id tokens from exchanges.
@@ -102,8 +100,7 @@ package struct TemporaryIdentityProvider: Sendable {
         header: String = "{}"
     ) async throws {
         let order = #"{"claims":\#(claims),"alg":"\#(algorithm)","key":"\#(key)","header":\#(header)}"#
-        let query = Data(order.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-        _ = try await text("/tokens-are?\(query.replacing("=", with: "."))")
+        _ = try await text("/tokens-are?\(order.encodedForQuery)")
     }
 
     /// Returns the number of requests to the other port that it redirects to.
@@ -128,35 +125,23 @@ package struct TemporaryIdentityProvider: Sendable {
     }
 
     private func text(_ path: String) async throws -> String {
-        guard let address = WebAddress(issuer + path, allowsLoopback: true) else {
-            throw TemporaryClusterError(description: "\(path) is no part of an address")
-        }
-        return String(decoding: try await fetcher.document(at: address).bytes, as: UTF8.self)
+        try await fetcher.text(at: issuer + path)
     }
 
     fileprivate init() async throws {
         fetcher = try WebFetcher(timeout: .seconds(60))
-        var template = Array("/tmp/skyrow-provider-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(description: "No directory can be made in /tmp")
-        }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let directory = try TemporaryDirectory.make(named: "provider")
         self.directory = directory
         do {
             let factory = try IdentityProviderFactory.shared.get()
             try factory.make(in: directory)
-            var numbers: [Int] = []
             do {
-                try await waiting(until: "the provider listens") {
-                    let content = try? String(contentsOfFile: "\(directory)/port", encoding: .utf8)
-                    numbers = content?.split(separator: " ").compactMap { Int($0) } ?? []
-                    return numbers.count == 2
-                }
+                let numbers = try await Program.numbers(2, in: "\(directory)/port", until: "the provider listens")
+                process = pid_t(numbers[0])
+                issuer = "http://127.0.0.1:\(numbers[1])"
             } catch {
                 throw TemporaryClusterError(description: "The provider did not start: \(factory.log)")
             }
-            process = pid_t(numbers[0])
-            issuer = "http://127.0.0.1:\(numbers[1])"
         } catch {
             try? FileManager.default.removeItem(atPath: directory)
             throw error

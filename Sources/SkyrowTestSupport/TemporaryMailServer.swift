@@ -1,5 +1,4 @@
 import Foundation
-import SkyrowSystem
 
 /// An SMTP server on the loopback interface, based on aiosmtpd, which stores mails as files.
 package struct TemporaryMailServer: Sendable {
@@ -38,41 +37,31 @@ package struct TemporaryMailServer: Sendable {
     }
 
     fileprivate init(_ mode: Mode) async throws {
-        var template = Array("/tmp/skyrow-smtp-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(description: "No directory can be made in /tmp")
-        }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let directory = try TemporaryDirectory.make(named: "smtp")
         self.directory = directory
         try await Program.run(
-            "/usr/bin/openssl",
             [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
                 "-keyout", "\(directory)/key.pem", "-out", "\(directory)/certificate.pem",
             ]
         )
         try TemporaryMailServer.script.write(toFile: "\(directory)/server.py", atomically: false, encoding: .utf8)
-        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
-        let log = try FileDescriptor(opening: "\(directory)/log", O_WRONLY | O_CREAT)
         process = try Program.start(
             [
                 "/usr/bin/python3", "\(directory)/server.py", directory, mode.rawValue, TemporaryMailServer.user,
                 TemporaryMailServer.password,
             ],
-            [nowhere, log, log]
+            log: "\(directory)/log"
         )
-        func readPort() -> Int? {
-            (try? String(contentsOfFile: "\(directory)/port", encoding: .utf8)).flatMap { Int($0) }
-        }
         do {
-            try await waiting(until: "the mail server listens") { readPort() != nil }
+            port = try await Program.numbers(1, in: "\(directory)/port", until: "the mail server listens")[0]
         } catch {
             let said = (try? String(contentsOfFile: "\(directory)/log", encoding: .utf8)) ?? ""
             TemporaryMailServer.stop(process, directory)
             throw TemporaryClusterError(description: "The mail server did not start: \(said)")
         }
-        port = readPort() ?? 0
     }
 
     fileprivate func stop() {

@@ -1,6 +1,5 @@
 import Foundation
 import SkyrowRemote
-import SkyrowSystem
 
 /// A PostgreSQL leader and follower with Patroni and etcd, which promote the follower when the leader is lost.
 package struct TemporaryPatroni: Sendable {
@@ -36,42 +35,28 @@ package struct TemporaryPatroni: Sendable {
     }
 
     private func command(_ name: String) async throws -> String {
-        guard let address = WebAddress("http://127.0.0.1:\(ports[2])/\(name)", allowsLoopback: true) else {
-            throw TemporaryClusterError(description: "\(name) is no part of an address")
-        }
-        return String(decoding: try await fetcher.document(at: address).bytes, as: UTF8.self)
+        try await fetcher.text(at: "http://127.0.0.1:\(ports[2])/\(name)")
     }
 
     fileprivate init(_ replication: Replication) async throws {
         fetcher = try WebFetcher(timeout: .seconds(120))
         let installation = try await PostgresInstallation.find()
         self.installation = installation
-        var template = Array("/tmp/skyrow-patroni-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(description: "No directory can be made in /tmp")
-        }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let directory = try TemporaryDirectory.make(named: "patroni")
         self.directory = directory
         try TemporaryPatroni.script.write(toFile: "\(directory)/start.py", atomically: false, encoding: .utf8)
-        var command = [
+        try PostgresInstallation.giveAway(directory)
+        let command = [
             "/usr/bin/python3", "\(directory)/start.py", directory, replication.rawValue, installation.programs,
         ]
-        if getuid() == 0 {
-            guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0
-            else {
-                throw TemporaryClusterError(description: "There is no user postgres to run the servers as")
-            }
-            command = ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] + command
-        }
-        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
-        let log = try FileDescriptor(opening: "\(directory)/output", O_WRONLY | O_CREAT)
-        process = try Program.start(command, [nowhere, log, log])
-        func readPorts() -> [Int] {
-            let text = try? String(contentsOfFile: "\(directory)/ports", encoding: .utf8)
-            return text?.split(separator: " ").compactMap { Int($0) } ?? []
-        }
+        process = try Program.start(PostgresInstallation.unprivileged(command), log: "\(directory)/output")
         do {
-            try await waiting(until: "one server follows the other", within: patience * 2) { readPorts().count == 3 }
+            ports = try await Program.numbers(
+                3,
+                in: "\(directory)/ports",
+                until: "one server follows the other",
+                within: patience * 2
+            )
         } catch {
             let said = ["output", "etcd.log", "node0.log", "node1.log"].map { name in
                 ((try? String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8)) ?? "").suffix(2000)
@@ -79,7 +64,6 @@ package struct TemporaryPatroni: Sendable {
             TemporaryPatroni.end(process, directory)
             throw TemporaryClusterError(description: "Patroni did not start: \(said.joined(separator: "\n"))")
         }
-        ports = readPorts()
     }
 
     fileprivate func stop() async {

@@ -1,5 +1,4 @@
 import Foundation
-import SkyrowSystem
 
 /// A PgBouncer in front of a cluster that assigns a session per transaction (`pool_mode = transaction`), with its own socket.
 package struct TemporaryPooler: Sendable {
@@ -12,11 +11,7 @@ package struct TemporaryPooler: Sendable {
     }
 
     fileprivate init(of cluster: TemporaryCluster) async throws {
-        var template = Array("/tmp/skyrow-pgb-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(description: "No directory can be made in /tmp")
-        }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        directory = try TemporaryDirectory.make(named: "pgb")
         let configuration = """
             [databases]
             * = host=\(cluster.directory) port=5432 user=postgres
@@ -30,17 +25,11 @@ package struct TemporaryPooler: Sendable {
             logfile = \(directory)/log
             """
         try configuration.write(toFile: "\(directory)/ini", atomically: false, encoding: .utf8)
-        var command = ["/usr/sbin/pgbouncer", "-q", "\(directory)/ini"]
-        if getuid() == 0 {
-            // PgBouncer refuses to run as root, as the server does.
-            guard let user = getpwnam("postgres"), chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) == 0
-            else {
-                throw TemporaryClusterError(description: "There is no user postgres to run PgBouncer as")
-            }
-            command = ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] + command
-        }
-        let nowhere = try FileDescriptor(opening: "/dev/null", O_RDWR)
-        process = try Program.start(command, [nowhere, nowhere, nowhere])
+        // PgBouncer refuses to run as root, as the server does.
+        try PostgresInstallation.giveAway(directory)
+        process = try Program.start(
+            PostgresInstallation.unprivileged(["/usr/sbin/pgbouncer", "-q", "\(directory)/ini"])
+        )
         do {
             let socket = "\(directory)/.s.PGSQL.5432"
             try await waiting(until: "PgBouncer listens") { FileManager.default.fileExists(atPath: socket) }
@@ -68,11 +57,7 @@ package final class RenamingPooler: Sendable {
     }
 
     fileprivate init(of cluster: TemporaryCluster) throws {
-        var template = Array("/tmp/skyrow-pgb-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw TemporaryClusterError(description: "No directory can be made in /tmp")
-        }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        directory = try TemporaryDirectory.make(named: "pgb")
         self.cluster = cluster.directory
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let isBound = Self.withAddress(of: directory) { bind(listener, $0, $1) }

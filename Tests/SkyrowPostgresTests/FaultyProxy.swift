@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowTestSupport
 import Synchronization
 
 /// Stands between a client and a PostgreSQL server, passes bytes on, and breaks connections where a test asks for it.
@@ -29,9 +30,7 @@ final class FaultyProxy: Sendable {
 
     /// - Parameter server: the directory of the server's socket.
     init(server: String) throws {
-        var template = Array("/tmp/skyrow-proxy-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw ProxyFailure(description: "No directory can be made in /tmp") }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        directory = try TemporaryDirectory.make(named: "proxy")
         serverPath = "\(server)/.s.PGSQL.5432"
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let bound = Self.withAddress("\(directory)/.s.PGSQL.5432") { bind(listener, $0, $1) }

@@ -27,9 +27,8 @@ final class TestCertificate: Sendable {
     func make(name: String) async throws {
         // Made beside and moved into place, as tools that renew certificates do.
         try await Program.run(
-            "openssl",
             [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                 "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost", "-days", "2",
                 "-keyout", "\(directory)/new-key.pem", "-out", "\(directory)/new-certificate.pem",
             ]
@@ -42,16 +41,18 @@ final class TestCertificate: Sendable {
     /// Has the certificate end yesterday.
     func expire() async throws {
         let expired = "\(directory)/expired.pem"
-        let arguments = ["x509", "-in", files.certificate, "-signkey", files.key, "-days", "-1", "-out", expired]
-        try await Program.run("openssl", arguments)
+        let arguments = [
+            "openssl", "x509", "-in", files.certificate, "-signkey", files.key, "-days", "-1", "-out", expired,
+        ]
+        try await Program.run(arguments)
         guard rename(expired, files.certificate) == 0 else { throw POSIXError(.EIO) }
     }
 
     /// Has the key need the passphrase `secret`.
     func lock() async throws {
         let locked = "\(directory)/locked.pem"
-        let arguments = ["pkey", "-in", files.key, "-aes128", "-passout", "pass:secret", "-out", locked]
-        try await Program.run("openssl", arguments)
+        let arguments = ["openssl", "pkey", "-in", files.key, "-aes128", "-passout", "pass:secret", "-out", locked]
+        try await Program.run(arguments)
         guard rename(locked, files.key) == 0 else { throw POSIXError(.EIO) }
     }
 
