@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import SkyrowSystem
 import Synchronization
 
 /// A bounded number of threads with a lower priority than all others of the process.
@@ -55,7 +56,13 @@ final class LowPriorityThreads: Sendable {
         let isTaken = shared.state.withLock { state in
             state.work.append(work)
             guard state.work.count > state.threads - state.busy, state.threads < limit else { return true }
-            if LowPriorityThreads.start(name, { shared.run() }) {
+            let failure = DetachedThread.start { [name] in
+                // On Linux the nice value belongs to a thread: event loops and database threads come first.
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 3)
+                LowPriorityThreads.nameThisThread(name)
+                shared.run()
+            }
+            if failure == 0 {
                 state.threads += 1
                 return true
             }
@@ -68,45 +75,10 @@ final class LowPriorityThreads: Sendable {
         return isTaken
     }
 
-    private final class Body: Sendable {
-        let name: String
-        let run: @Sendable () -> Void
-
-        init(_ name: String, _ run: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.run = run
-        }
-    }
-
     /// Sets the name that "top -H" shows.
     private static func nameThisThread(_ name: String) {
         guard let file = fopen("/proc/thread-self/comm", "w") else { return }
         fputs(name, file)
         fclose(file)
-    }
-
-    private static func start(_ name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
-        let body = Unmanaged.passRetained(Body(name, run))
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        defer { pthread_attr_destroy(&attributes) }
-        var handle = pthread_t()
-        let status = pthread_create(
-            &handle,
-            &attributes,
-            { argument in
-                guard let argument else { return nil }
-                // On Linux the nice value belongs to a thread: event loops and database threads come first.
-                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 3)
-                let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
-                LowPriorityThreads.nameThisThread(body.name)
-                body.run()
-                return nil
-            },
-            body.toOpaque()
-        )
-        if status != 0 { body.release() }
-        return status == 0
     }
 }

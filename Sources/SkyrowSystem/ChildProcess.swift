@@ -103,7 +103,7 @@ package final class ChildProcess: Sendable {
     /// Starts a program; throws ``ToolError`` if it cannot be started.
     package static func launch(_ command: Command) async throws(ToolError) -> ChildProcess {
         let started = Deferred<Result<ChildProcess, ToolError>>()
-        try runOnThread {
+        let failure = DetachedThread.start {
             do throws(ToolError) {
                 let child = ChildProcess(processID: try command.spawn())
                 started.settle(.success(child))
@@ -111,6 +111,10 @@ package final class ChildProcess: Sendable {
             } catch {
                 started.settle(.failure(error))
             }
+        }
+        guard failure == 0 else {
+            errno = failure
+            throw .system("Cannot start a thread")
         }
         return try await started.value().get()
     }
@@ -140,33 +144,5 @@ package final class ChildProcess: Sendable {
             return signal == 0 ? .exited((word >> 8) & 0xff) : .killed(signal: signal)
         }
         end.settle(status)
-    }
-}
-
-/// Runs `body` on a new thread, where it may block.
-private func runOnThread(_ body: @escaping @Sendable () -> Void) throws(ToolError) {
-    final class Box: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    let box = Unmanaged.passRetained(Box(body))
-    var thread = pthread_t()
-    let failure = pthread_create(
-        &thread,
-        &attributes,
-        { argument in
-            if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
-            return nil
-        },
-        box.toOpaque()
-    )
-    guard failure == 0 else {
-        box.release()
-        errno = failure
-        throw .system("Cannot start a thread")
     }
 }

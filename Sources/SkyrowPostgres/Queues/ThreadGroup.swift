@@ -1,6 +1,7 @@
 internal import CLibpq
 internal import Glibc
 internal import SkyrowConcurrency
+internal import SkyrowSystem
 
 /// The threads of one client, so that its `run()` can wait for all of them to end.
 final class ThreadGroup: Sendable {
@@ -14,38 +15,19 @@ final class ThreadGroup: Sendable {
 
     /// Starts a thread.
     ///
+    /// - Parameter name: at most 15 bytes, the system's limit.
     /// - Throws: ``PostgresError`` with the code `overloaded` when the system cannot start another thread.
     func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(PostgresError) {
         state.withLock { $0.running += 1 }
-        let thread = Unmanaged.passRetained(
-            Thread(name: name) { [self] in
-                body()
-                finish()
-            }
-        )
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, 1 << 20)
-        defer { pthread_attr_destroy(&attributes) }
-        var handle = pthread_t()
-        let status = pthread_create(
-            &handle,
-            &attributes,
-            { argument in
-                guard let argument else { return nil }
-                let thread = Unmanaged<Thread>.fromOpaque(argument).takeRetainedValue()
-                pthread_setname_np(pthread_self(), thread.name)
-                ThreadGroup.blockBrokenPipes()
-                thread.body()
-                return nil
-            },
-            thread.toOpaque()
-        )
-        guard status != 0 else { return }
-        thread.release()
+        let failure = DetachedThread.start(stackSize: 1 << 20) { [self] in
+            pthread_setname_np(pthread_self(), name)
+            ThreadGroup.blockBrokenPipes()
+            body()
+            finish()
+        }
+        guard failure != 0 else { return }
         finish()
-        throw PostgresError(code: .overloaded, message: "A thread could not be started: error \(status)")
+        throw PostgresError(code: .overloaded, message: "A thread could not be started: error \(failure)")
     }
 
     /// Returns once no thread is running, or after ``abandon()``.
@@ -85,16 +67,5 @@ final class ThreadGroup: Sendable {
             return state.running == 0 ? state.waiter.take() : nil
         }
         waiter?.settle()
-    }
-}
-
-private final class Thread: Sendable {
-    /// At most 15 bytes, the system's limit.
-    let name: String
-    let body: @Sendable () -> Void
-
-    init(name: String, body: @escaping @Sendable () -> Void) {
-        self.name = name
-        self.body = body
     }
 }
