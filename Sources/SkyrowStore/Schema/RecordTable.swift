@@ -250,26 +250,7 @@ package final class RecordTable: Sendable {
         guard hasRules(for: reader) else { return wholeRow.plan }
         if let known = narrowedPlans.withLock({ $0[reader] }) { return known ?? wholeRow.plan }
         let view = view(for: reader)
-        return narrowedPlans.withLock { $0.form(for: reader, view, plan(showing:)) } ?? wholeRow.plan
-    }
-
-    private func plan(showing view: FieldView) -> RowPlan {
-        let reserved = wholeRow.plan.members.prefix(wholeRow.reservedWidth)
-        let fields = zip(columns, wholeRow.plan.members.dropFirst(wholeRow.reservedWidth)).compactMap {
-            column,
-            member -> RowPlan.Member? in
-            guard !view.hidden.contains(column.field) else { return nil }
-            var member = member
-            member.reach = view.partial[column.field]
-            return member
-        }
-        return RowPlan(
-            members: reserved + fields,
-            idColumn: wholeRow.plan.idColumn,
-            ownerColumn: wholeRow.plan.ownerColumn,
-            namedColumns: wholeRow.plan.namedColumns,
-            list: view.list
-        )
+        return narrowedPlans.withLock { $0.form(for: reader, view) { plan($0, asked: nil) } } ?? wholeRow.plan
     }
 
     /// The standing of a field that its reader may query exactly as far as it is visible; nil if only the rules determine it.
