@@ -128,20 +128,10 @@ extension ActionService {
         // Also when it is unknown whether the change was committed.
         defer { passwordIsReset(user) }
         let opening = Opening(.reset, origin: call.origin)
-        let history = configuration.accounts.passwords.historySize
         if try await store.users.credentials(of: user)?.asksForFactorAfterMail == true {
             // A mail replaces the password, but not the second factor.
-            let event = AuditEvent(.reset, by: .itself, from: call.origin)
-            let account = try await store.users.resetPassword(
-                proof,
-                to: hash,
-                session: nil,
-                recording: event,
-                historySize: history
-            )
-            guard account != nil, let changed = try await store.users.credentials(of: user) else {
-                throw .codeNotAccepted
-            }
+            try await replacePassword(proof, by: hash, call)
+            guard let changed = try await store.users.credentials(of: user) else { throw .codeNotAccepted }
             throw try await secondFactorRequired(of: changed, opening, refusal: .codeNotAccepted)
         }
         let result = try await openSession(for: user, opening) { session throws(SkyrowError) in
@@ -149,7 +139,7 @@ extension ActionService {
                 proof,
                 to: hash,
                 session: session,
-                historySize: history
+                historySize: configuration.accounts.passwords.historySize
             )
             guard let account else { throw .codeNotAccepted }
             return account
@@ -181,16 +171,20 @@ extension ActionService {
         try await observed(Actions.authResetConfirm.description) { () async throws(SkyrowError) in
             let (proof, user, hash) = try await preparedReset(confirmation, call)
             defer { passwordIsReset(user) }
-            let event = AuditEvent(.reset, by: .itself, from: call.origin)
-            let account = try await store.users.resetPassword(
-                proof,
-                to: hash,
-                session: nil,
-                recording: event,
-                historySize: configuration.accounts.passwords.historySize
-            )
-            guard account != nil else { throw .codeNotAccepted }
+            try await replacePassword(proof, by: hash, call)
         }
+    }
+
+    /// Sets the password of the account of a code, and opens no session.
+    private func replacePassword(_ proof: CodeProof, by hash: String, _ call: Call) async throws(SkyrowError) {
+        let account = try await store.users.resetPassword(
+            proof,
+            to: hash,
+            session: nil,
+            recording: AuditEvent(.reset, by: .itself, from: call.origin),
+            historySize: configuration.accounts.passwords.historySize
+        )
+        guard account != nil else { throw .codeNotAccepted }
     }
 
     private func preparedReset(
