@@ -19,13 +19,6 @@ struct JSONRPCEndpoint: Sendable {
         let reply = await session.handle(body, context: context)
         var response = reply.message.map { HTTPResponse(status: .ok, body: $0) } ?? HTTPResponse(status: .noContent)
         response.hold(context.account)
-        return RequestOutcome(
-            response,
-            reply.subject,
-            of: runner.service.application,
-            error: reply.error,
-            calls: reply.calls,
-            userID: reply.userID
-        )
+        return RequestOutcome(response, reply.subject, of: runner.service.application, reply)
     }
 }

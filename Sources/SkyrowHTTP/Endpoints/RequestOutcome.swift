@@ -34,6 +34,16 @@ struct RequestOutcome: Sendable {
         self.userID = userID
     }
 
+    /// Creates the outcome of a JSON-RPC message.
+    init(
+        _ response: HTTPResponse,
+        _ subject: RequestSubject,
+        of application: ApplicationName,
+        _ reply: JSONRPCSession.Reply
+    ) {
+        self.init(response, subject, of: application, error: reply.error, calls: reply.calls, userID: reply.userID)
+    }
+
     /// The name of the action, or of another request subject.
     var action: String { subject.name }
 

@@ -66,13 +66,7 @@ struct AccountPages: Sendable {
         of actions: ActionService
     ) -> RequestOutcome {
         guard method == .GET || method == .HEAD else { return .methodNotAllowed("GET, HEAD", in: .v1) }
-        let response = HTTPResponse(
-            status: .ok,
-            fields: AccountPageVisit.fields,
-            contentType: .other(type),
-            body: ByteBuffer(bytes: bytes)
-        )
-        return RequestOutcome(response, .page, of: actions.application)
+        return .page(ByteBuffer(bytes: bytes), .ok, of: actions, type)
     }
 }
 
@@ -188,9 +182,7 @@ struct AccountPageVisit: Sendable {
 
     /// The code in a link; nil when it has no well-formed one.
     private static func code(uri: String) -> String? {
-        guard let start = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
-        let query = uri.utf8[uri.utf8.index(after: start)...].prefix { $0 != UInt8(ascii: "#") }
-        guard let code = FormFields(query)?["code"], isCode(code) else { return nil }
+        guard let code = FormFields(queryOf: uri)?["code"], isCode(code) else { return nil }
         return code
     }
 
@@ -235,11 +227,23 @@ struct AccountPageVisit: Sendable {
     }
 
     private func outcome(_ html: String, status: HTTPResponseStatus) -> RequestOutcome {
+        .page(ByteBuffer(string: html), status, of: actions)
+    }
+}
+
+extension RequestOutcome {
+    /// Creates the response with a page, or with a file that pages load.
+    static func page(
+        _ body: ByteBuffer,
+        _ status: HTTPResponseStatus,
+        of actions: ActionService,
+        _ type: String = "text/html; charset=utf-8"
+    ) -> RequestOutcome {
         let response = HTTPResponse(
             status: status,
-            fields: Self.fields,
-            contentType: .other("text/html; charset=utf-8"),
-            body: ByteBuffer(string: html)
+            fields: AccountPageVisit.fields,
+            contentType: .other(type),
+            body: body
         )
         return RequestOutcome(response, .page, of: actions.application)
     }

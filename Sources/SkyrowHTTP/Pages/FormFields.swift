@@ -1,3 +1,5 @@
+import SkyrowJSON
+
 /// The fields of a form or of a query, as browsers write them: `code=ab%2Dc&form=1+2`.
 struct FormFields: Sendable {
     private let values: [String: String]
@@ -17,6 +19,12 @@ struct FormFields: Sendable {
         self.values = values
     }
 
+    /// Parses the query of a request's target; nil also without one.
+    init?(queryOf uri: String) {
+        guard let start = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+        self.init(uri.utf8[uri.utf8.index(after: start)...].prefix { $0 != UInt8(ascii: "#") })
+    }
+
     subscript(_ name: String) -> String? {
         values[name]
     }
@@ -29,21 +37,13 @@ struct FormFields: Sendable {
             switch byte {
             case UInt8(ascii: "+"): decoded.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
-                guard let high = rest.popFirst().flatMap(hexadecimal), let low = rest.popFirst().flatMap(hexadecimal)
+                guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                    let low = rest.popFirst().flatMap(Hexadecimal.value)
                 else { return nil }
                 decoded.append(high << 4 | low)
             default: decoded.append(byte)
             }
         }
         return String(validating: decoded, as: UTF8.self)
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -25,7 +25,7 @@ struct ProviderReturnPage: Sendable {
         guard let actions = await applications.actions(ofHost: host) else { return nil }
         let fields: FormFields?
         switch request.head.method {
-        case .GET: fields = Self.fields(ofQuery: request.head.uri)
+        case .GET: fields = FormFields(queryOf: request.head.uri)
         // Apple makes browsers send a form.
         case .POST:
             let body = request.body.bytes
@@ -57,11 +57,6 @@ struct ProviderReturnPage: Sendable {
             outcome.addRetryTime(of: error)
             return outcome
         }
-    }
-
-    private static func fields(ofQuery uri: String) -> FormFields? {
-        guard let start = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
-        return FormFields(uri.utf8[uri.utf8.index(after: start)...].prefix { $0 != UInt8(ascii: "#") })
     }
 
     /// The link is for browsers that open an application only on a user's request.
@@ -99,12 +94,6 @@ struct ProviderReturnPage: Sendable {
             logo: mail?.looks.logo == nil ? nil : "../logo",
             style: "../style.css"
         )
-        let response = HTTPResponse(
-            status: status,
-            fields: AccountPageVisit.fields,
-            contentType: .other("text/html; charset=utf-8"),
-            body: ByteBuffer(string: html)
-        )
-        return RequestOutcome(response, .page, of: actions.application)
+        return .page(ByteBuffer(string: html), status, of: actions)
     }
 }

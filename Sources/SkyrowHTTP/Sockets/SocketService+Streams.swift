@@ -108,14 +108,7 @@ extension SocketService {
             )
         }
         response.hold(context.account)
-        return RequestOutcome(
-            response,
-            .eventStream,
-            of: runner.service.application,
-            error: reply.error,
-            calls: reply.calls,
-            userID: reply.userID
-        )
+        return RequestOutcome(response, .eventStream, of: runner.service.application, reply)
     }
 
     /// Counts, against the rate limits, a request that failed before any call of an action.

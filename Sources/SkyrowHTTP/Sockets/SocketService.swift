@@ -167,14 +167,7 @@ final class SocketService: Sendable {
         )
         let reply = await session.handle(message, context: context)
         let status: HTTPResponseStatus = reply.message == nil ? .noContent : .ok
-        let outcome = RequestOutcome(
-            HTTPResponse(status: status),
-            reply.subject,
-            of: runner.service.application,
-            error: reply.error,
-            calls: reply.calls,
-            userID: reply.userID
-        )
+        let outcome = RequestOutcome(HTTPResponse(status: status), reply.subject, of: runner.service.application, reply)
         let answer = Answer(
             message: reply.message,
             account: context.account,
