@@ -104,11 +104,7 @@ extension ActionService {
             await continueMerges()
             await continueDeletions()
             await countDeletions()
-            do {
-                try await clock.sleep(.seconds(60))
-            } catch {
-                return
-            }
+            guard (try? await clock.sleep(.seconds(60))) != nil else { return }
         }
     }
 

@@ -44,14 +44,7 @@ extension ActionService {
 
     /// Stores queued refusals once a second, and the remaining ones at the end.
     func storeAuditPeriodically() async {
-        while !Task.isCancelled {
-            do {
-                try await clock.sleep(.seconds(1))
-            } catch {
-                break
-            }
-            await storeAudit()
-        }
+        while (try? await clock.sleep(.seconds(1))) != nil { await storeAudit() }
     }
 
     func storeAudit() async {

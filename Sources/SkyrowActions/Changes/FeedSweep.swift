@@ -6,11 +6,7 @@ extension ActionService {
     func sweepFeedPeriodically() async {
         while !Task.isCancelled {
             await sweepFeed()
-            do {
-                try await clock.sleep(.seconds(3600))
-            } catch {
-                return
-            }
+            guard (try? await clock.sleep(.seconds(3600))) != nil else { return }
         }
     }
 

@@ -84,14 +84,7 @@ extension ActionService {
 
     /// Sweeps the counted guesses, and counts the sessions, every minute.
     func sweepGuessesPeriodically() async {
-        while !Task.isCancelled {
-            do {
-                try await clock.sleep(.seconds(60))
-            } catch {
-                return
-            }
-            await sweepGuesses()
-        }
+        while (try? await clock.sleep(.seconds(60))) != nil { await sweepGuesses() }
     }
 
     func sweepGuesses() async {

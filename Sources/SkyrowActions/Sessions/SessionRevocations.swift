@@ -49,11 +49,7 @@ extension ActionService {
     func purgePeriodically() async {
         while !Task.isCancelled {
             await purge()
-            do {
-                try await clock.sleep(.seconds(600))
-            } catch {
-                return
-            }
+            guard (try? await clock.sleep(.seconds(600))) != nil else { return }
         }
     }
 

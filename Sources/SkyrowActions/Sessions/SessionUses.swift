@@ -47,14 +47,7 @@ extension ActionService {
 
     /// Stores which sessions and keys were used, once a minute.
     func recordUsesPeriodically() async {
-        while !Task.isCancelled {
-            do {
-                try await clock.sleep(SessionUses.granularity)
-            } catch {
-                return
-            }
-            await recordUses()
-        }
+        while (try? await clock.sleep(SessionUses.granularity)) != nil { await recordUses() }
     }
 
     /// Stores which sessions and keys were used; those of a failed statement are noted again at their next use.
