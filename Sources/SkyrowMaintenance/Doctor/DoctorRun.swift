@@ -43,7 +43,7 @@ package struct DoctorRun: Sendable {
         let catalog = try await SchemaCatalog.load(.everything, from: client, replacing: nothing).catalog
         var scope = DoctorScope(
             schema: schema,
-            tables: catalog.tables.values.sorted { $0.name < $1.name },
+            tables: catalog.sortedTables,
             serverVersion: Int(try version.decode(row: 0, column: 0, as: Int32.self)),
             limits: limits
         )

@@ -104,7 +104,7 @@ extension RecordStore {
             let estimates = try await self.estimates(transaction)
             let access = try await self.access(transaction)
             var types: [ExportedType] = []
-            for table in catalog.tables.values.sorted(by: { $0.name < $1.name }) {
+            for table in catalog.sortedTables {
                 var sequences: [FieldName: Int64] = [:]
                 for column in table.columns where column.type == .sequence {
                     sequences[column.field] = try await lastNumber(of: column, table, transaction)

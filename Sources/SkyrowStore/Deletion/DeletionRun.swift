@@ -69,7 +69,7 @@ extension DeletionTable {
                 "SELECT owner FROM \(store.schema.internal)._tombstone WHERE owner = ANY (\(users))",
                 "SELECT scope FROM \(store.schema.internal)._idempotency WHERE scope = ANY (\(users))",
             ]
-            for table in catalog.tables.values.sorted(by: { $0.name < $1.name }) {
+            for table in catalog.sortedTables {
                 questions.append("SELECT \"_owner\" FROM \(table.qualifiedName) WHERE \"_owner\" = ANY (\(users))")
                 questions.append(
                     "SELECT \"_database\" FROM \(table.qualifiedName) WHERE \"_database\" = ANY (\(users))"
@@ -118,11 +118,6 @@ private struct DeletionRun {
         if remaining <= 0 { throw OutOfBudget() }
     }
 
-    /// Returns all record types, ordered by name.
-    private func tables() async throws -> [RecordTable] {
-        try await store.withCatalog { catalog in catalog.tables.values.sorted { $0.name < $1.name } }
-    }
-
     /// Repeats a statement until it changes fewer rows than its limit.
     private mutating func repeating(
         _ statement: SQL,
@@ -151,7 +146,7 @@ private struct DeletionRun {
 
     /// Deletes private records, and deletes, anonymises or transfers public ones.
     private mutating func removeRecords() async throws {
-        let tables = try await tables()
+        let tables = try await store.tables()
         for table in tables where table.name != .user { try await releasePrivate(table) }
         for table in tables where table.name != .user {
             try await repeating(
@@ -342,7 +337,7 @@ private struct DeletionRun {
     mutating func removeTraces(of users: [UserID]) async throws -> Int {
         let most = 10_000
         var total = 0
-        for table in try await tables() {
+        for table in try await store.tables() {
             let profiles: SQL = table.name == .user ? " AND \"r\".\"_id\" <> ALL (\(users))" : ""
             while true {
                 let ids = try await store.client.read(
@@ -384,7 +379,7 @@ private struct DeletionRun {
             )
             """
         )
-        for table in try await tables() {
+        for table in try await store.tables() {
             for column in table.columns where column.type == .relation(.user) {
                 guard let members = column.members else { continue }
                 try await repeating(
@@ -401,7 +396,7 @@ private struct DeletionRun {
     /// Deletes the public records that depend on the profile by the rules of references, and sets all other references to it to
     /// NULL. References that prevent its deletion were checked before the deletion began.
     mutating func removeReferences() async throws {
-        for table in try await tables() {
+        for table in try await store.tables() {
             for column in table.columns where column.type == .reference(.user) {
                 while column.onDelete == .cascade {
                     let ids = try await store.client.read(

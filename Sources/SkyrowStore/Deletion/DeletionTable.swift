@@ -215,6 +215,11 @@ package struct DeletionTable: StoreTable, Sendable {
 
 extension RecordStore {
     package var deletions: DeletionTable { DeletionTable(store: self) }
+
+    /// Returns all record types, ordered by name.
+    func tables() async throws -> [RecordTable] {
+        try await withCatalog { catalog in catalog.sortedTables }
+    }
 }
 
 extension UserTable {
@@ -229,7 +234,7 @@ struct RestrictingReferences {
     private let references: [(table: RecordTable, column: RecordColumn)]
 
     init(to target: RecordTypeName, in catalog: SchemaCatalog) {
-        references = catalog.tables.values.sorted { $0.name < $1.name }.flatMap { table in
+        references = catalog.sortedTables.flatMap { table in
             table.columns.filter { $0.type == .reference(target) && $0.onDelete == .restrict }.map { (table, $0) }
         }
     }

@@ -37,11 +37,6 @@ struct MergeRun {
         if remaining <= 0 { throw OutOfBudget() }
     }
 
-    /// Returns all record types, ordered by name.
-    private func tables() async throws -> [RecordTable] {
-        try await store.withCatalog { catalog in catalog.tables.values.sorted { $0.name < $1.name } }
-    }
-
     /// Repeats a statement that returns its number of rows, until it takes fewer than its limit.
     private mutating func repeating(_ statement: SQL) async throws {
         while true {
@@ -59,7 +54,7 @@ struct MergeRun {
 
     /// Transfers the user's public records to the target account, and moves the private ones.
     mutating func moveRecords() async throws {
-        let tables = try await tables()
+        let tables = try await store.tables()
         for table in tables { try await give(table) }
         let movable = tables.filter { $0.name != .user }
         // All new ids are chosen before any record moves, since arrays of references have no foreign keys that follow.
@@ -333,7 +328,7 @@ struct MergeRun {
                 """
             )
         }
-        for table in try await tables() {
+        for table in try await store.tables() {
             for column in table.columns where column.type == .relation(.user) {
                 guard let members = column.members else { continue }
                 try await repeating(
@@ -357,7 +352,7 @@ struct MergeRun {
 
     /// Changes the references to the user's profile to that of the target account.
     mutating func moveReferences() async throws {
-        for table in try await tables() {
+        for table in try await store.tables() {
             for column in table.columns where column.type == .reference(.user) {
                 do {
                     try await repeating(

@@ -94,7 +94,7 @@ package struct PolicyGrants: Sendable {
 extension SchemaCatalog {
     /// The policies of each record table, in the order of the types; requires a catalog with the rules of types.
     package var policies: [TypePolicies] {
-        tables.values.sorted { $0.name < $1.name }.map { table in
+        sortedTables.map { table in
             TypePolicies(of: table, deletesOthers: !(deleteRules[table.name] ?? []).isEmpty)
         }
     }

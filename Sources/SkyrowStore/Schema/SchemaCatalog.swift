@@ -71,6 +71,9 @@ package struct SchemaCatalog: Sendable {
 
     package var tables: [RecordTypeName: RecordTable] { contents.tables }
 
+    /// The tables in the order of their names.
+    package var sortedTables: [RecordTable] { tables.values.sorted { $0.name < $1.name } }
+
     /// Names of the schema that other objects than record types have: views, indexes, other tables.
     package var otherNames: Set<String> { contents.otherNames }
 

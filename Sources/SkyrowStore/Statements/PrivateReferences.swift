@@ -14,7 +14,7 @@ struct PrivateReferences {
 
     init(to target: RecordTable, in catalog: SchemaCatalog) {
         self.target = target
-        references = catalog.tables.values.sorted { $0.name < $1.name }.flatMap { table in
+        references = catalog.sortedTables.flatMap { table in
             table.columns.filter { $0.type == .reference(target.name) && $0.onDelete == .restrict }
                 .map { (table, $0.identifier) }
         }
