@@ -9,15 +9,20 @@ extension AccessList {
     /// object is an empty list, which admits only the owner.
     package init(storedJSON text: UnsafeRawBufferPointer) {
         // PostgreSQL has validated the text, whose nesting only its memory limits.
-        let entries = try? JSONDocument.read(text, depthLimit: .max) { list in
-            list.members.compactMap { key, value -> AccessEntry? in
+        let list = try? JSONDocument.read(text, depthLimit: .max) { AccessList(stored: $0) }
+        self = list ?? AccessList([])
+    }
+
+    /// Reads a list like ``init(storedJSON:)``.
+    init(stored json: JSONView) {
+        self.init(
+            json.members.compactMap { key, value in
                 guard let subject = key.string.flatMap({ Subject(key: $0) }),
                     let level = value.string.flatMap(AccessLevel.init(rawValue:))
                 else { return nil }
                 return AccessEntry(subject, level)
             }
-        }
-        self.init(entries ?? [])
+        )
     }
 
     /// The text for the column; `jsonb` orders the members by itself.

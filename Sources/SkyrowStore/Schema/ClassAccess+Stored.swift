@@ -116,17 +116,3 @@ extension FieldSubjects {
         self = subjects
     }
 }
-
-extension AccessList {
-    /// Reads a list like ``init(storedJSON:)``.
-    fileprivate init(stored json: JSONView) {
-        self.init(
-            json.members.compactMap { key, value in
-                guard let subject = key.string.flatMap({ Subject(key: $0) }),
-                    let level = value.string.flatMap(AccessLevel.init(rawValue:))
-                else { return nil }
-                return AccessEntry(subject, level)
-            }
-        )
-    }
-}
