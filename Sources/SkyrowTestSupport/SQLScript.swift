@@ -1,3 +1,5 @@
+import SkyrowJSON
+
 /// Splits a script into statements as psql does, to send them one by one.
 enum SQLScript {
     /// Returns the statements without separators; nil if only psql can run the script: with psql commands, inline COPY
@@ -97,7 +99,7 @@ enum SQLScript {
         private mutating func skipDollarQuoted() {
             var end = position + 1
             while end < bytes.count, Self.isWord(bytes[end]) { end += 1 }
-            let isParameter = end > position + 1 && Self.isDigit(bytes[position + 1])
+            let isParameter = end > position + 1 && isDigit(bytes[position + 1])
             guard end < bytes.count, bytes[end] == UInt8(ascii: "$"), !isParameter else {
                 position += 1
                 return
@@ -119,10 +121,6 @@ enum SQLScript {
                 skipQuoted(by: UInt8(ascii: "'"), escapes: true)
             }
             return word
-        }
-
-        private static func isDigit(_ byte: UInt8) -> Bool {
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
         }
 
         private static func isWord(_ byte: UInt8) -> Bool {

@@ -31,9 +31,7 @@ struct OneTimeCode: Hashable, Sendable {
     /// Returns the digits as typed, without spaces or hyphens between them; nil for an invalid text.
     static func digits(_ text: String) -> String? {
         let bytes = text.utf8.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "-") }
-        guard bytes.count == 6, bytes.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
-            return nil
-        }
+        guard bytes.count == 6, bytes.allSatisfy(isDigit) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,3 +1,4 @@
+internal import SkyrowJSON
 internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
@@ -98,10 +99,6 @@ struct JSONPathLiteral {
         guard step.lowercased() != "null" else { return false }
         if isDigit(first) { return step.utf8.count <= 6 && step.utf8.allSatisfy(isDigit) }
         return step.utf8.allSatisfy { isDigit($0) || $0 == UInt8(ascii: "_") || isLetter($0) }
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
