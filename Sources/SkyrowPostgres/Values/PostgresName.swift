@@ -26,3 +26,10 @@ extension PostgresName: PostgresArrayElement, PostgresDecodable {
         PostgresName(try String.decode(bytes, type: type))
     }
 }
+
+extension SQLIdentifier {
+    /// The OID of the schema with this name, as in `relnamespace`.
+    package var namespace: SQL {
+        "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(name)))"
+    }
+}

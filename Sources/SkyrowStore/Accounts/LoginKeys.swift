@@ -54,7 +54,7 @@ extension LoginKeys {
             SELECT substr(relname, \(Int32(indexPrefix.utf8.count + 1)))
             FROM pg_catalog.pg_class JOIN pg_catalog.pg_index ON indexrelid = pg_class.oid
             WHERE indisvalid AND starts_with(relname, \(indexPrefix))
-                AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+                AND relnamespace = \(schema.namespace)
             ORDER BY relname
             """
         )
@@ -93,9 +93,7 @@ extension RecordStore {
             """
             SELECT tgname FROM pg_catalog.pg_trigger
             WHERE tgname = ANY (\(loginKeys.map { PostgresName("_check_former_\($0)") })) AND tgrelid = (
-                SELECT oid FROM pg_catalog.pg_class WHERE relname = 'user' AND relnamespace = (
-                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-                )
+                SELECT oid FROM pg_catalog.pg_class WHERE relname = 'user' AND relnamespace = \(schema.namespace)
             )
             """
         ).rowCount
@@ -149,9 +147,7 @@ extension RecordStore {
         let result = try await query(
             """
             SELECT \(columns.list) FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid
-            WHERE relname = ANY (\(names.map { PostgresName($0.name) })) AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            )
+            WHERE relname = ANY (\(names.map { PostgresName($0.name) })) AND relnamespace = \(schema.namespace)
             """
         )
         return Dictionary(uniqueKeysWithValues: try result.rows(columns))

@@ -29,9 +29,7 @@ package struct Publication: Hashable, Sendable {
             """
             SELECT prrelid, member.oid FROM pg_catalog.pg_publication_rel AS member
             JOIN pg_catalog.pg_class ON pg_class.oid = prrelid
-            WHERE \(isWhole(in: schema)) AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            )
+            WHERE \(isWhole(in: schema)) AND relnamespace = \(schema.namespace)
             """
         )
         let tables: [PostgresOID] = try result.decodeColumn(0)

@@ -20,9 +20,7 @@ extension RecordStore {
                     SELECT FROM pg_catalog.pg_publication_rel AS member
                     WHERE prrelid = pg_class.oid AND \(Publication.isWhole(in: self.schema))
                 ) FROM pg_catalog.pg_class
-                WHERE relname = \(PostgresName(table.name.rawValue)) AND relnamespace = (
-                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(self.schema.name))
-                )
+                WHERE relname = \(PostgresName(table.name.rawValue)) AND relnamespace = \(self.schema.namespace)
                 """
             )
             guard !result.isEmpty else { return ChangeLogging(hasKeysAlone: false, isPublished: false) }

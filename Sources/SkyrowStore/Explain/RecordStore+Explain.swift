@@ -146,9 +146,7 @@ extension RecordStore {
         let result = try await client.read(
             """
             SELECT relname::text, reltuples::double precision FROM pg_catalog.pg_class
-            WHERE relname = ANY (\(names)) AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            )
+            WHERE relname = ANY (\(names)) AND relnamespace = \(schema.namespace)
             """
         )
         let found: [String] = try result.decodeColumn(0)

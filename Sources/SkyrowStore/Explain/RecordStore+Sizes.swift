@@ -14,9 +14,7 @@ extension RecordStore {
         let result = try await client.read(
             """
             SELECT relname::text, reltuples::double precision FROM pg_catalog.pg_class
-            WHERE reltuples > \(QueryAdvice.largeTable) AND relkind IN ('r', 'p') AND relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            )
+            WHERE reltuples > \(QueryAdvice.largeTable) AND relkind IN ('r', 'p') AND relnamespace = \(schema.namespace)
             """
         )
         let names: [String] = try result.decodeColumn(0)

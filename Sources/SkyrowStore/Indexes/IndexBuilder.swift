@@ -210,7 +210,7 @@ package struct IndexBuilder: Sendable {
                 \(TextLanguage.storedWords(ofAttribute: "field"))
             FROM pg_catalog.pg_attribute AS field
             JOIN pg_catalog.pg_class ON pg_class.oid = attrelid JOIN pg_catalog.pg_type ON pg_type.oid = atttypid
-            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(row.schema.name)))
+            WHERE relnamespace = \(row.schema.namespace)
                 AND relname = \(PostgresName(definition.type.rawValue)) AND attnum > 0
                 AND (attcollation <> 0 OR typname = 'geometry')
             """

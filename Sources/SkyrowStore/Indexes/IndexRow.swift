@@ -79,9 +79,8 @@ package struct IndexRow: Hashable, Sendable {
                     ELSE 'valid'
                 END AS observed
             FROM \(schema.internal)._index AS item
-            LEFT JOIN pg_catalog.pg_class AS relation ON relation.relname = item.name::name AND relation.relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            )
+            LEFT JOIN pg_catalog.pg_class AS relation ON relation.relname = item.name::name
+                AND relation.relnamespace = \(schema.namespace)
             LEFT JOIN pg_catalog.pg_index ON indexrelid = relation.oid
             LEFT JOIN pg_catalog.pg_class AS record_table ON record_table.oid = indrelid
             """

@@ -125,9 +125,8 @@ extension RecordStore {
     private func takenNames(in transaction: PostgresTransaction) async throws -> Set<String> {
         let names = try await transaction.query(
             """
-            SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = (
-                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-            ) UNION SELECT name FROM \(schema.internal)._index
+            SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = \(schema.namespace)
+            UNION SELECT name FROM \(schema.internal)._index
             """
         ).decodeColumn(0, as: String.self)
         return Set(names)
@@ -184,9 +183,7 @@ extension RecordStore {
                 JOIN pg_catalog.pg_class AS index_class ON index_class.oid = indexrelid
                 JOIN pg_catalog.pg_class AS record_table ON record_table.oid = indrelid
                 LEFT JOIN pg_catalog.pg_stat_progress_create_index AS progress ON index_relid = index_class.oid
-                WHERE record_table.relnamespace = (
-                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-                )
+                WHERE record_table.relnamespace = \(schema.namespace)
             )
             SELECT coalesce(item.name, present.name), coalesce(item.type, present.type), item.name IS NOT NULL,
                 present.indisvalid, present.statement, present.bytes, present.phase, present.blocks_done,

@@ -28,7 +28,7 @@ package enum LargeTables {
         let rows = try await transaction.query(
             """
             SELECT relname::text FROM pg_catalog.pg_class
-            WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name)))
+            WHERE relnamespace = \(schema.namespace)
                 AND relname = ANY (\(names)) AND CASE relkind
                     WHEN 'r' THEN pg_table_size(oid)
                     WHEN 'p' THEN (SELECT sum(pg_table_size(relid)) FROM pg_partition_tree(pg_class.oid))

@@ -19,9 +19,7 @@ struct SchemaVersions: Hashable, Sendable {
             """
             WITH relation AS MATERIALIZED (
                 SELECT oid, relname, xmin::text AS version FROM pg_catalog.pg_class
-                WHERE relnamespace = (
-                        SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
-                    )
+                WHERE relnamespace = \(schema.namespace)
                     AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT starts_with(relname, '_')
             ), part AS (
                 SELECT oid, hashtext(version) AS number FROM relation

@@ -14,9 +14,7 @@ extension SessionTable {
                     WHERE session.expires_at IS NULL OR session.expires_at > now()
                 ) ELSE reltuples::bigint END
                 FROM pg_catalog.pg_class
-                WHERE relname = '_session' AND relnamespace = (
-                    SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name))
-                )
+                WHERE relname = '_session' AND relnamespace = \(schema.internal.identifier.namespace)
                 """
         ) ?? 0
     }
