@@ -7,7 +7,4 @@ extension SQLIdentifier {
 
     /// The names of both schemas, for `IN`.
     var bothNames: SQL { "(\(PostgresName(name)), \(PostgresName(self.internal.name)))" }
-
-    /// The OID of the schema, as a subquery.
-    var oid: SQL { "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(name)))" }
 }

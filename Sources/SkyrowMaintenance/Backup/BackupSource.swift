@@ -58,7 +58,7 @@ package struct BackupSource: Hashable, Sendable {
         """
         WITH RECURSIVE momentary (oid) AS (
             SELECT oid FROM pg_catalog.pg_class
-            WHERE relnamespace = \(schema.internal.identifier.oid)
+            WHERE relnamespace = \(schema.internal.identifier.namespace)
                 AND relname IN ('_session', '_code', '_mail', '_pending_login', '_flow', '_live_ticket')
             UNION
             SELECT conrelid

@@ -56,7 +56,7 @@ extension DoctorCheck {
                 """
                 SELECT 'wide' AS what, relname AS table, (pg_table_size(pg_class.oid) / reltuples)::bigint AS bytes
                 FROM pg_catalog.pg_class
-                WHERE relnamespace = \(scope.schema.oid)
+                WHERE relnamespace = \(scope.schema.namespace)
                     AND relkind = 'r' AND relreplident = 'f' AND NOT starts_with(relname, '_')
                     AND reltuples >= 1000 AND pg_table_size(pg_class.oid) / reltuples > 8192
                 """,
@@ -72,7 +72,7 @@ extension DoctorCheck {
                 SELECT 'follow' AS what, item.type, item.state, extract(epoch FROM now() - item.changed_at)::bigint AS old,
                     coalesce(indisvalid, false) AS built
                 FROM \(schema.internal)._index AS item
-                LEFT JOIN pg_catalog.pg_class ON relname = item.name::name AND relnamespace = \(scope.schema.oid)
+                LEFT JOIN pg_catalog.pg_class ON relname = item.name::name AND relnamespace = \(scope.schema.namespace)
                 LEFT JOIN pg_catalog.pg_index ON indexrelid = pg_class.oid
                 WHERE \(FollowedTypes.isWish()) AND state <> 'deleting' ORDER BY item.type
                 """,

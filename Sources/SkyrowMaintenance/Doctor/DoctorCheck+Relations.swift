@@ -18,7 +18,7 @@ extension DoctorCheck {
             JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attname = '_parent' AND NOT attisdropped
             LEFT JOIN pg_catalog.pg_trigger ON tgrelid = pg_class.oid AND tgname = '_check_parent'
                 AND tgfoid = to_regprocedure(\(literal: "\(scope.schema.quoted)._check_parent()"))
-            WHERE relnamespace = \(scope.schema.oid)
+            WHERE relnamespace = \(scope.schema.namespace)
                 AND relname = ANY (\(scope.tables.map { PostgresName($0.name.rawValue) }))
             GROUP BY relname HAVING count(*) FILTER (WHERE tgenabled IN ('O', 'A')) = 0
             ORDER BY relname
@@ -62,7 +62,7 @@ extension DoctorCheck {
                 col_description(pg_class.oid, attnum) AS described
             FROM pg_catalog.pg_class
             JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
-            WHERE relnamespace = \(scope.schema.oid) AND atttypid = 'boolean'::regtype
+            WHERE relnamespace = \(scope.schema.namespace) AND atttypid = 'boolean'::regtype
                 AND relname = ANY (\(scope.tables.map { PostgresName($0.name.rawValue) }))
         ), known AS (
             SELECT relation.*, obj_description(members, 'pg_class') AS comment,
@@ -119,7 +119,7 @@ extension DoctorCheck {
                 WHERE conrelid = members AND contype = 'f' AND conkey = ARRAY["from"] AND confdeltype = 'c' AND convalidated
                     AND confrelid = (
                         SELECT oid FROM pg_catalog.pg_class
-                        WHERE relname = type AND relnamespace = \(scope.schema.oid)
+                        WHERE relname = type AND relnamespace = \(scope.schema.namespace)
                     )
             )),
             (6, \(literal: RelationFault.target.rawValue), members IS NOT NULL AND NOT EXISTS (

@@ -56,7 +56,7 @@ extension DoctorCheck {
                 UNION ALL
                 SELECT DISTINCT 'unique', quote_ident(type), quote_literal(type), quote_ident(field), NULL, NULL::boolean
                 FROM \(scope.schema.internal)._field_rule
-                JOIN pg_catalog.pg_class ON relname = type AND relnamespace = \(scope.schema.oid)
+                JOIN pg_catalog.pg_class ON relname = type AND relnamespace = \(scope.schema.namespace)
                 JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attname = field
                 JOIN pg_catalog.pg_index ON indrelid = pg_class.oid AND indisunique AND attnum = ANY (indkey)
                 WHERE action = 'read' AND NOT allow && ARRAY['public', 'users'] AND type = ANY (\(scope.tables.map(\.name.rawValue)))

@@ -14,7 +14,7 @@ extension DoctorCheck {
             """
             SELECT relname AS type, string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns
             FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
-            WHERE relnamespace = \(scope.schema.oid) AND attnum > 0 AND NOT attisdropped
+            WHERE relnamespace = \(scope.schema.namespace) AND attnum > 0 AND NOT attisdropped
                 AND relname = ANY (\(scope.tables.map { PostgresName($0.name.rawValue) }))
                 AND atttypid = 'text'::regtype AND \(TextCollation.ofAttribute) NOT IN ('bytes', 'databaseBytes')
             GROUP BY relname ORDER BY relname

@@ -52,7 +52,7 @@ extension DoctorCheck {
             FROM pg_catalog.pg_class
             CROSS JOIN LATERAL (\(TextLanguage.storedWords("words.attrelid = pg_class.oid"))) AS kept
             JOIN pg_catalog.pg_attribute AS field ON field.attrelid = pg_class.oid AND field.attname = kept.text
-            WHERE relnamespace = \(scope.schema.oid) AND relkind IN ('r', 'p')
+            WHERE relnamespace = \(scope.schema.namespace) AND relkind IN ('r', 'p')
                 AND kept.language IS DISTINCT FROM \(TextLanguage.ofAttribute("field"))
             ORDER BY 2, 1
             """

@@ -126,7 +126,7 @@ extension RecordStore {
         let result = try await transaction.query(
             """
             SELECT relname, reltuples::bigint FROM pg_catalog.pg_class
-            WHERE relnamespace = \(schema.oid)
+            WHERE relnamespace = \(schema.namespace)
                 AND relkind IN ('r', 'p') AND reltuples >= 0
             """
         )

@@ -145,11 +145,11 @@ private struct GradualRun {
         let left = try await session.query(
             """
             SELECT FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class ON pg_class.oid = attrelid
-            WHERE relnamespace = \(schema.oid)
+            WHERE relnamespace = \(schema.namespace)
                 AND starts_with(attname, \(ColumnInMaking.prefix)) AND NOT attisdropped
             UNION ALL
             SELECT FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_class ON pg_class.oid = tgrelid
-            WHERE relnamespace = \(schema.oid)
+            WHERE relnamespace = \(schema.namespace)
                 AND tgname = \(PostgresName(ColumnInMaking.triggerName.name))
             """
         )
@@ -391,7 +391,7 @@ private struct GradualRun {
             let taken = try await session.query(
                 """
                 SELECT FROM pg_catalog.pg_class WHERE relname = \(PostgresName(name.name))
-                    AND relnamespace = \(schema.oid)
+                    AND relnamespace = \(schema.namespace)
                 """
             )
             if taken.isEmpty { return name }
