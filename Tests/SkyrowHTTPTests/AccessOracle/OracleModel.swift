@@ -2,7 +2,7 @@
 // the service is imported here, not even its words for things.
 
 /// Who asks.
-struct OracleCaller {
+struct OracleCaller: Hashable {
     var user: String?
     /// Those that were given to the user.
     var roles: Set<String> = []
@@ -116,6 +116,11 @@ struct OracleEdge: Hashable {
     var to: String
 }
 
+/// The subjects of callers, whose roles and groups do not change.
+private final class FoundSubjects {
+    var byCaller: [OracleCaller: Set<String>] = [:]
+}
+
 /// Decides as the table says, of the users, roles and relations that there are.
 struct AccessOracle {
     /// The users and roles that there are.
@@ -134,6 +139,8 @@ struct AccessOracle {
     var rules: [OracleAction: OracleRule] = [:]
     /// Who sees whole lists, of those who read: `owner`, `update` or `read`.
     var listReaders = "owner"
+    /// What ``subjects(_:)`` has found, since it is asked for each record.
+    private let found = FoundSubjects()
 
     /// The roles given to a user, and those that they count as.
     private func held(_ given: Set<String>) -> Set<String> {
@@ -197,6 +204,13 @@ struct AccessOracle {
 
     /// Whom a caller is, whatever the record.
     private func subjects(_ caller: OracleCaller) -> Set<String> {
+        if let known = found.byCaller[caller] { return known }
+        let subjects = findSubjects(caller)
+        found.byCaller[caller] = subjects
+        return subjects
+    }
+
+    private func findSubjects(_ caller: OracleCaller) -> Set<String> {
         var subjects: Set<String> = ["public"]
         if let name = caller.keyName { subjects.insert("key:\(name)") }
         if let user = caller.user {
