@@ -181,7 +181,9 @@ private final class EventLines {
             do {
                 more = try await connection.chunk()
             } catch is ConnectionEnded {
-                throw UnexpectedResponse(response: "The connection has ended after \(count) events and \(length) bytes.")
+                throw UnexpectedResponse(
+                    response: "The connection has ended after \(count) events and \(length) bytes."
+                )
             }
             if more.isEmpty { return nil }
             // An array from its first element on, so that what was read is not kept.
