@@ -235,6 +235,16 @@ import Testing
         }
     }
 
+    /// The clock of the test stands still, so only the end of the service stores them.
+    @Test func refusalsAreStoredWhenTheServiceEnds() async throws {
+        try await withService { fixture in
+            try await fixture.withSecondService { other in
+                other.service.audit(AuditEvent(.logIn, refusal: .invalidCredentials, by: .unknown, from: Self.origin))
+            }
+            #expect(try await fixture.psql("SELECT event, address FROM _audit") == "login|192.0.2.7")
+        }
+    }
+
     @Test func whatCannotBeStoredIsCounted() async throws {
         try await withService { fixture in
             try await fixture.psql("ALTER TABLE _audit ADD CHECK (event <> 'login')")

@@ -45,6 +45,14 @@ extension ActionService {
     /// Stores queued refusals once a second, and the remaining ones at the end.
     func storeAuditPeriodically() async {
         while (try? await clock.sleep(.seconds(1))) != nil { await storeAudit() }
+        // Not in this task, which is cancelled and so cannot use the database; not for long, since the service is ending.
+        let storing = Task { await storeAudit() }
+        let limit = Task {
+            try await clock.sleep(.seconds(2))
+            storing.cancel()
+        }
+        await storing.value
+        limit.cancel()
     }
 
     func storeAudit() async {
