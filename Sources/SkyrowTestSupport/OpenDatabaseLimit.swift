@@ -19,7 +19,7 @@ final class OpenDatabaseLimit: Changing {
     func withTurn<Success>(_ body: () async throws -> Success) async throws -> Success {
         if Self.isInside { return try await body() }
         // The other tests have deadlines, which free their databases.
-        try await waiting(until: "one of \(limit) databases is free", hearing: [self], within: .seconds(600)) {
+        try await waiting(until: "one of \(limit) databases is free", hearing: [self], within: patience * 6) {
             open.withLock { open in
                 guard open < limit else { return false }
                 open += 1

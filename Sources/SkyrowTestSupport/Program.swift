@@ -75,7 +75,7 @@ enum Program {
     /// Makes the command of a program. It leads its own session and process group, so neither an interrupt at the
     /// terminal nor the end of a run signals it.
     private static func command(_ words: [String], _ descriptors: [FileDescriptor]) -> Command {
-        let environment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PGCONNECT_TIMEOUT": "10"]
+        let environment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PGCONNECT_TIMEOUT": "600"]
         var command = Command(words, environment: environment, descriptors: descriptors)
         command.leavesSession = true
         return command

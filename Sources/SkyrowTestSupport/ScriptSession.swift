@@ -41,7 +41,7 @@ final class ScriptSession: Sendable {
     }
 
     private func run(_ statements: [String], url: String) throws -> String {
-        let handle = idle?.take() ?? PQconnectdb("\(url)&fallback_application_name=psql&connect_timeout=60")
+        let handle = idle?.take() ?? PQconnectdb("\(url)&fallback_application_name=psql&connect_timeout=600")
         var isUsable = false
         defer { if isUsable, let idle, let handle { idle.put(handle) } else { PQfinish(handle) } }
         guard PQstatus(handle) == CONNECTION_OK else { throw Self.failure(PQerrorMessage(handle)) }

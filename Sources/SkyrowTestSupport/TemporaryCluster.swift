@@ -154,7 +154,7 @@ package final class TemporaryCluster: Sendable {
 
     /// Stops the server in an orderly way, or with `immediate` like a crash that the next start recovers from.
     package func stop(mode: String = "fast") async throws {
-        try await installation.run("pg_ctl", ["-D", dataDirectory, "-m", mode, "-w", "stop"])
+        try await installation.run("pg_ctl", ["-D", dataDirectory, "-m", mode, "-w", "-t", "600", "stop"])
     }
 
     /// Starts a killed or stopped server, and returns when it accepts connections.
@@ -162,7 +162,7 @@ package final class TemporaryCluster: Sendable {
         do {
             try await installation.run(
                 "pg_ctl",
-                ["-D", dataDirectory, "-l", logPath, "-w", "-t", "120", "-s", "start"]
+                ["-D", dataDirectory, "-l", logPath, "-w", "-t", "600", "-s", "start"]
             )
         } catch {
             let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""

@@ -31,7 +31,7 @@ package struct TemporaryGlewlwyd: Sendable {
 
     /// - Parameter redirect: The client's redirect URI.
     fileprivate init(redirect: String) async throws {
-        fetcher = try WebFetcher(timeout: .seconds(60))
+        fetcher = try WebFetcher(timeout: patience)
         let directory = try TemporaryDirectory.make(named: "glewlwyd")
         self.directory = directory
         try TemporaryGlewlwyd.script.write(toFile: "\(directory)/start.py", atomically: false, encoding: .utf8)
@@ -91,7 +91,7 @@ package struct TemporaryGlewlwyd: Sendable {
                 headers = {"Content-Type": "application/json"} if data else {}
                 request = urllib.request.Request(url, data, headers, method=method)
                 try:
-                    return self.opener.open(request, timeout=30)
+                    return self.opener.open(request, timeout=600)
                 except urllib.error.HTTPError as error:
                     if error.code in (302, 303, 307):
                         return error
@@ -121,7 +121,7 @@ package struct TemporaryGlewlwyd: Sendable {
 
 
         def is_up(port, process):
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 600
             while process.poll() is None and time.monotonic() < deadline:
                 try:
                     socket.create_connection(("127.0.0.1", port), 1).close()

@@ -39,7 +39,7 @@ package struct TemporaryPatroni: Sendable {
     }
 
     fileprivate init(_ replication: Replication) async throws {
-        fetcher = try WebFetcher(timeout: .seconds(120))
+        fetcher = try WebFetcher(timeout: patience * 2)
         let installation = try await PostgresInstallation.find()
         self.installation = installation
         let directory = try TemporaryDirectory.make(named: "patroni")
@@ -114,7 +114,7 @@ package struct TemporaryPatroni: Sendable {
                 "etcd3": {"host": f"127.0.0.1:{client}"},
                 "bootstrap": {
                     "dcs": {
-                        "ttl": 5, "loop_wait": 1, "retry_timeout": 3, "maximum_lag_on_failover": 1048576,
+                        "ttl": 20, "loop_wait": 1, "retry_timeout": 9, "maximum_lag_on_failover": 1048576,
                         "synchronous_mode": synchronous == "synchronous",
                         "postgresql": {
                             "use_pg_rewind": False,
@@ -143,7 +143,7 @@ package struct TemporaryPatroni: Sendable {
 
         def state(number):
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{ports[2 * number + 1]}/patroni", timeout=2) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{ports[2 * number + 1]}/patroni", timeout=60) as answer:
                     return json.load(answer)
             except OSError:
                 return {}
@@ -157,7 +157,7 @@ package struct TemporaryPatroni: Sendable {
             return None
 
 
-        def wait(condition, what, limit=60):
+        def wait(condition, what, limit=600):
             deadline = time.monotonic() + limit
             while not condition():
                 if time.monotonic() > deadline:
