@@ -142,7 +142,13 @@ private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordS
 {
     let configure = { (configuration: inout PostgresConfiguration) in configuration.waitsForBusyMachines() }
     try await withPostgresClient(url, configure: configure) { client in
-        let store = RecordStore(client: client, schema: "app", mode: .development, logger: .silent)
+        let store = RecordStore(
+            client: client,
+            schema: "app",
+            mode: .development,
+            rulesPatience: testPatience,
+            logger: .silent
+        )
         try await store.prepare()
         try await body(store)
     }

@@ -39,6 +39,8 @@ extension PostgresConfiguration {
         acquireTimeout = testPatience
         statementTimeout = testPatience
         readTimeout = testPatience
+        idleTransactionTimeout = testPatience
+        notificationProbeTimeout = testPatience
     }
 }
 
