@@ -23,9 +23,9 @@ package struct TemporaryIdentityProvider: Sendable {
         case garbled
         /// It sends another issuer's document.
         case impostor
-        /// Its clock is 75 seconds ahead.
+        /// Its clock is 750 seconds ahead.
         case ahead
-        /// Its clock is 75 seconds behind.
+        /// Its clock is 750 seconds behind.
         case behind
         /// Behavior towards browsers and code exchanges: it names another issuer.
         case wrongIssuer
@@ -129,7 +129,7 @@ package struct TemporaryIdentityProvider: Sendable {
     }
 
     fileprivate init() async throws {
-        fetcher = try WebFetcher(timeout: .seconds(60))
+        fetcher = try WebFetcher(timeout: patience)
         let directory = try TemporaryDirectory.make(named: "provider")
         self.directory = directory
         do {
@@ -222,7 +222,7 @@ package struct TemporaryIdentityProvider: Sendable {
                 pass
 
             def date_time_string(self, timestamp=None):
-                return super().date_time_string(time.time() + {"ahead": 75, "behind": -75}.get(mode, 0))
+                return super().date_time_string(time.time() + {"ahead": 750, "behind": -750}.get(mode, 0))
 
             def respond(self, status, body, **headers):
                 self.send_response(status)

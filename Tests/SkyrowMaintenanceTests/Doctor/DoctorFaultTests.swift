@@ -355,7 +355,7 @@ import Testing
     @Test func limitsDecideWhatIsTooMuch() async throws {
         try await withRecordsToExamine { fixture in
             let checks: [DoctorCheck] = [.connections, .memory, .wraparound, .clock]
-            let strict = try await examine(fixture.database.url, checks, ahead: 5_000_000) { limits in
+            let strict = try await examine(fixture.database.url, checks, ahead: 20_000_000) { limits in
                 limits.connectionsOfAService = 1000
                 limits.machineMemory = 100 << 20
                 limits.oldTransactions = 1
@@ -375,24 +375,25 @@ import Testing
                 "BEGIN; INSERT INTO note (_id) VALUES ('p'); PREPARE TRANSACTION 'forgotten \(fixture.database.name)'"
             )
             let url = fixture.database.url
-            try await withPostgresClient(url) { client in
+            try await withPostgresClient(url, configure: { $0.waitsForBusyMachines() }) { client in
                 try await client.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.category")
-                    let waiting = Task { try await client.write("DELETE FROM app.category WHERE false") }
+                    let deletion = Task { try await client.write("DELETE FROM app.category WHERE false") }
                     var findings: [String: [DoctorFinding]] = [:]
                     // PostgreSQL notes since when somebody waits a moment after the waiting begins.
-                    while findings[DoctorCheck.locks.name]?.isEmpty ?? true {
+                    try await waiting(until: "the wait for the lock is found") {
                         findings = try await examine(url, [.transactions, .locks]) { limits in
                             limits.idleTransaction = -1
                             limits.lockWait = -1
                         }
+                        return findings[DoctorCheck.locks.name]?.isEmpty == false
                     }
                     let old = findings[DoctorCheck.transactions.name]?.map(\.what) ?? []
                     #expect(old.contains { $0.contains("has been idle in a transaction") })
                     #expect(old.contains { $0.contains("prepared transaction 'forgotten") })
                     #expect(findings[DoctorCheck.locks.name]?.first?.what.contains("for a lock on category") == true)
-                    waiting.cancel()
-                    _ = await waiting.result
+                    deletion.cancel()
+                    _ = await deletion.result
                 }
             }
             try await fixture.psql("ROLLBACK PREPARED 'forgotten \(fixture.database.name)'")
