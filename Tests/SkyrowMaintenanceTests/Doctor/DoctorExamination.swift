@@ -25,6 +25,7 @@ func examine(
     change(&limits)
     let limited = limits
     let diagnoses = try await withPostgresClient(url) { configuration in
+        configuration.waitsForBusyMachines()
         configuration.searchPath = ["app"]
         configuration.sessionSettings["default_transaction_read_only"] = "on"
     } _: { client in
