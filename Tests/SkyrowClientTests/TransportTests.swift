@@ -6,7 +6,7 @@ import Testing
 
 /// What every transport must do; a new one is tested by adding it here.
 @Suite struct TransportTests {
-    private let transport: any Transport = URLSessionTransport(timeout: .seconds(20))
+    private let transport: any Transport = URLSessionTransport(timeout: patience)
 
     private func request(_ url: URL, _ body: String = "{}") -> TransportRequest {
         TransportRequest(

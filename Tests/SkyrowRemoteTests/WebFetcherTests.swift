@@ -64,7 +64,7 @@ import Testing
     @Test func aDocumentComesWithItsAge() async throws {
         try await withIdentityProvider { provider in
             let address = try #require(WebAddress(provider.keys, allowsLoopback: true))
-            let document = try await WebFetcher().document(at: address)
+            let document = try await WebFetcher(timeout: patience).document(at: address)
             #expect(document.maximumAge == .seconds(600))
             #expect(String(decoding: document.bytes, as: UTF8.self).hasPrefix(#"{"keys": [{"#))
         }
@@ -77,7 +77,7 @@ import Testing
     func whatMisbehavesIsNotTaken(_ mode: TemporaryIdentityProvider.Mode, _ reason: String) async throws {
         try await withIdentityProvider { provider in
             try await provider.set(mode)
-            let fetcher = try WebFetcher(timeout: mode == .slow ? .milliseconds(300) : .seconds(60))
+            let fetcher = try WebFetcher(timeout: mode == .slow ? .milliseconds(300) : patience)
             let address = try #require(WebAddress(provider.keys, allowsLoopback: true))
             let failure = await #expect(throws: WebFailure.self) { try await fetcher.document(at: address) }
             #expect(failure?.description.contains(reason) == true, "\(failure?.description ?? "")")
@@ -87,7 +87,7 @@ import Testing
     @Test func aFormIsSentAndEachStatusComesBack() async throws {
         try await withIdentityProvider { provider in
             let token = try #require(WebAddress("\(provider.issuer)/token?secret=x", allowsLoopback: true))
-            let fetcher = try WebFetcher(timeout: .seconds(60))
+            let fetcher = try WebFetcher(timeout: patience)
             let request = WebRequest(
                 try #require(WebAddress("\(provider.issuer)/token", allowsLoopback: true)),
                 fields: [(name: "Authorization", value: "Basic eA==")],
@@ -126,7 +126,9 @@ import Testing
             for host in ["localhost", "127.0.0.1"] {
                 let port = try #require(provider.issuer.split(separator: ":").last)
                 let address = try #require(WebAddress("https://\(host):\(port)/keys"))
-                let failure = await #expect(throws: WebFailure.self) { try await WebFetcher().document(at: address) }
+                let failure = await #expect(throws: WebFailure.self) {
+                    try await WebFetcher(timeout: patience).document(at: address)
+                }
                 #expect(failure?.description.contains("not a public address") == true, "\(failure?.description ?? "")")
             }
             let after = try await provider.requests()
