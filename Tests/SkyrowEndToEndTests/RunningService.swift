@@ -18,7 +18,24 @@ final class RunningService: Sendable {
     private let environment: [String: String]
     /// What it says on standard error, line by line.
     let complaints: AsyncStream<String>
-    private let session = URLSession(configuration: .ephemeral)
+    private let session: URLSession = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = TimeInterval(patience.components.seconds)
+        return URLSession(configuration: configuration)
+    }()
+
+    /// Times that no client of a test is too late for, on any machine; the arguments of a test override them.
+    private static let timesOfClients = [
+        "--header-timeout", "1h", "--idle-timeout", "1h", "--body-timeout", "1h", "--minimum-body-rate", "0",
+        "--write-timeout", "1h",
+    ]
+
+    /// Times in which PostgreSQL answers on any machine, unless it is away.
+    private static let timesOfDatabase = [
+        "--response-timeout", "1h", "--shutdown-timeout", "5m", "--database-connect-timeout", "1m",
+        "--database-acquire-timeout", "1h", "--statement-timeout", "1h", "--read-statement-timeout", "1h",
+        "--idle-transaction-timeout", "1h",
+    ]
 
     private init(
         process: ChildProcess,
@@ -37,16 +54,21 @@ final class RunningService: Sendable {
     }
 
     /// Starts it and waits until it says that it serves; fails with what it complained about when it ends before.
+    ///
+    /// - Parameter refusesInTime: whether requests are refused when PostgreSQL has not answered in the service's own times, for
+    ///   tests in which it is away; otherwise they wait for it.
     static func start(
         in directory: String,
         arguments: [String] = ["--development"],
         environment: [String: String] = [:],
         logLevel: String? = "warning",
-        input: FileDescriptor? = nil
+        input: FileDescriptor? = nil,
+        refusesInTime: Bool = false
     ) async throws -> RunningService {
         let level = logLevel.map { ["--log-level", $0] } ?? []
+        let times = timesOfClients + (refusesInTime ? [] : timesOfDatabase)
         let (process, output, errors) = try await Tool.launch(
-            [Tool.path, "serve", "--data-directory", directory, "--port", "0"] + level + arguments,
+            [Tool.path, "serve", "--data-directory", directory, "--port", "0"] + times + level + arguments,
             environment: environment,
             input: input
         )
@@ -194,10 +216,15 @@ struct ServiceFailure: Error, CustomStringConvertible {
 /// Runs `body` with a service on a new data directory, and ends the service.
 func withService(
     arguments: [String] = ["--development"],
+    refusesInTime: Bool = false,
     _ body: (RunningService) async throws -> Void
 ) async throws {
     let folder = try TemporaryDirectory()
-    let service = try await RunningService.start(in: folder.path + "/data", arguments: arguments)
+    let service = try await RunningService.start(
+        in: folder.path + "/data",
+        arguments: arguments,
+        refusesInTime: refusesInTime
+    )
     do {
         try await body(service)
     } catch {

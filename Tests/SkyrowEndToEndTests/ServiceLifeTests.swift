@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func afterPostgresIsKilledUnderLoadTheServiceRecoversWithAllItAcknowledged() async throws {
-        try await withService { service in
+        try await withService(refusesInTime: true) { service in
             let load = Load()
             async let running: Void = load.run(on: service)
             try await load.awaitProgress(50)
@@ -165,11 +165,11 @@ import Testing
                 in: folder.path + "/data",
                 arguments: [
                     "--development", "--database-url", database.url, "--statement-timeout", "1h",
-                    "--response-timeout", "1h", "--shutdown-timeout", "2m",
+                    "--response-timeout", "1h", "--shutdown-timeout", "1h",
                 ]
             )
             _ = try await service.saveNote("first")
-            try await withPostgresClient(database.url) { holder in
+            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { holder in
                 let save = try await holder.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.note IN ACCESS EXCLUSIVE MODE")
                     let save = Task { try await service.saveNote("second") }

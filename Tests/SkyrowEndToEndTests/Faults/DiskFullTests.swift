@@ -49,7 +49,11 @@ private struct SmallFileSystem: ~Copyable {
     @Test func aFullDiskRefusesSavesAndRoomOnItLetsThemIn() async throws {
         let disk = try await SmallFileSystem(megabytes: 256)
         do {
-            let service = try await RunningService.start(in: disk.path + "/data", logLevel: "error")
+            let service = try await RunningService.start(
+                in: disk.path + "/data",
+                logLevel: "error",
+                refusesInTime: true
+            )
             // What the service complains of tells why a refusal was not one of those that are clear.
             let complaints = Task { await service.complaints.reduce(into: [String]()) { $0.append($1) } }
             // Long enough to need new blocks all the time, too random to be compressed away.

@@ -62,7 +62,8 @@ import Testing
             let service = try await RunningService.start(
                 in: folder.path + "/data",
                 arguments: ["--development", "--database-url", servers.url],
-                logLevel: "critical"
+                logLevel: "critical",
+                refusesInTime: true
             )
             let load = Load()
             async let running: Void = load.run(on: service)
