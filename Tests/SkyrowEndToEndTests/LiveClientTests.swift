@@ -221,7 +221,8 @@ import Testing
             let id = try #require(second.lastID)
             func refusal(_ address: String, id: String?) async throws -> String {
                 let header = id.map { ["-H", "Last-Event-ID: \($0)"] } ?? []
-                return try await Tool.run(words: ["curl", "-s", "-N", "--max-time", "5"] + header + [address]).output
+                let limit = "\(patience.components.seconds)"
+                return try await Tool.run(words: ["curl", "-s", "-N", "--max-time", limit] + header + [address]).output
             }
             if hasUser {
                 for last in [nil, id, "x.y"] {

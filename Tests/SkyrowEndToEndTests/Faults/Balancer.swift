@@ -23,17 +23,17 @@ final class Balancer: Sendable {
                 stats socket \(socket) level admin
             defaults
                 mode http
-                timeout connect 5s
-                timeout client 1m
-                timeout server 1m
+                timeout connect 10m
+                timeout client 1h
+                timeout server 1h
             frontend skyrow
                 bind fd@0
                 default_backend services
             backend services
                 option httpchk GET /readyz
-                # By default a check that takes longer than the interval has failed, as any does on a busy machine.
-                timeout check 10s
-                default-server check inter 50ms fall 1 rise 1
+                # A check must connect within the interval, and by default is answered within it: a busy machine needs longer.
+                timeout check 10m
+                default-server check inter 2s downinter 50ms fall 1 rise 1
             \(servers)
 
             """

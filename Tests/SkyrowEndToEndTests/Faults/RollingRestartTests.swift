@@ -19,8 +19,8 @@ import Testing
             func start(_ number: Int) async throws -> RunningService {
                 try await RunningService.start(
                     in: folder.path + "/data\(number)",
-                    // Long beside the balancer's looks, of which there are twenty a second.
-                    arguments: ["--development", "--database-url", database.url, "--drain-time", "5s"],
+                    // Long beside the balancer's looks, of which there is one every two seconds.
+                    arguments: ["--development", "--database-url", database.url, "--drain-time", "20s"],
                     environment: Self.environment
                 )
             }

@@ -141,7 +141,8 @@ func withNginx(
                     proxy_http_version 1.1;
                     proxy_set_header Upgrade $http_upgrade;
                     proxy_set_header Connection $connection_upgrade;
-                    proxy_read_timeout 90s;
+                    proxy_send_timeout 1h;
+                    proxy_read_timeout 1h;
                 }
             }
         }

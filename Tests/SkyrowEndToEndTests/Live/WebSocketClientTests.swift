@@ -17,7 +17,8 @@ import Testing
         uri, key, path = sys.argv[1:4]
 
         def connect(**options):
-            options["max_size"] = None
+            # By default it gives up after ten and twenty seconds.
+            options.update(max_size=None, open_timeout=None, ping_timeout=None, close_timeout=600)
             return websockets.unix_connect(path, uri, **options) if path else websockets.connect(uri, **options)
 
         async def call(socket, number, method, **params):
@@ -39,7 +40,7 @@ import Testing
                         yield part
                 await socket.send(parts())
                 assert json.loads(await socket.recv())["result"]["openrpc"]
-                await asyncio.wait_for(await socket.ping(), 30)
+                await asyncio.wait_for(await socket.ping(), 600)
             # By the first call, as a browser does it.
             async with connect() as socket:
                 await call(socket, 1, "connection:authenticate", api_key=key)
@@ -137,7 +138,10 @@ import Testing
             let script = #"""
                 import asyncio, json, sys, websockets
                 async def main():
-                    async with websockets.connect(sys.argv[1], extra_headers={"X-Skygear-API-Key": sys.argv[2]}) as socket:
+                    headers = {"X-Skygear-API-Key": sys.argv[2]}
+                    # By default it gives up after ten and twenty seconds.
+                    times = {"open_timeout": None, "ping_timeout": None, "close_timeout": 600}
+                    async with websockets.connect(sys.argv[1], extra_headers=headers, **times) as socket:
                         print("open", flush=True)
                         try:
                             await socket.recv()

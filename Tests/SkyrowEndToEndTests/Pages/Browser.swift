@@ -218,14 +218,17 @@ struct Browser: Sendable {
             "--disable-background-networking", "--disable-component-update", "--user-data-dir=\(directory)/profile",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         ]
+        // In milliseconds; by default a browser has a minute to start, and a script half of one.
+        let limit = Int(patience.components.seconds) * 1000
         let chrome: [String: Any] = [
-            "args": arguments,
+            "args": arguments, "browserStartupTimeout": limit,
             // 1 allows scripts, 2 blocks them (Chromium's ContentSetting).
             "prefs": ["profile.managed_default_content_settings.javascript": options.runsScripts ? 1 : 2],
             "mobileEmulation": ["deviceMetrics": ["width": options.width, "height": 640, "pixelRatio": 1]],
         ]
         let capabilities: [String: Any] = [
             "browserName": "chrome", "goog:chromeOptions": chrome, "goog:loggingPrefs": ["browser": "ALL"],
+            "timeouts": ["script": limit, "pageLoad": limit],
         ]
         return ["capabilities": ["alwaysMatch": capabilities]]
     }
