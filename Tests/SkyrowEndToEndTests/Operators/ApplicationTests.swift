@@ -78,7 +78,8 @@ import Testing
             let shop = try await Self.make(service, "shop", "--development", "--host-name", "shop.example")
             let blog = try await Self.make(service, "blog", "--development")
             let own = ["X-Skygear-API-Key": try service.key("SKYROW_MASTER_KEY")]
-            try await Self.waiting(for: #""records""#, service, shop.key)
+            // Who knows of the second knows of the first.
+            try await Self.waiting(for: #""records""#, service, blog.key)
 
             // One id in each.
             for (headers, content) in [(shop.master, "of shop"), (blog.master, "of blog"), (own, "of app")] {
@@ -148,7 +149,8 @@ import Testing
         try await withService { service in
             let shop = try await Self.make(service, "shop", "--host-name", "shop.example")
             let blog = try await Self.make(service, "blog")
-            try await Self.waiting(for: #""records""#, service, shop.key)
+            // Who knows of the second knows of the first.
+            try await Self.waiting(for: #""records""#, service, blog.key)
             // A new application is frozen, though the service is in development.
             #expect(try await Self.call(service, shop.master, "record:save", Self.saved("x")).contains(#""error""#))
             _ = try await Self.run(service, "app", "set", "shop", "development", "true")
@@ -307,6 +309,9 @@ import Testing
                 let result = try await Self.run(service, "app", "set", name, "rate-limit-client", "5/h")
                 #expect(result.status == .exited(0), "\(result.errors)")
             }
+            // Who knows of this one knows of the limits.
+            let last = try await Self.make(service, "last")
+            try await Self.waiting(for: #""records""#, service, last.key)
             // One client, whose five calls of the one application are none of the other.
             for application in [shop, blog] {
                 try await Self.waiting(for: #""records""#, service, application.key)
@@ -330,7 +335,8 @@ import Testing
             let service = try await RunningService.start(
                 in: folder.path + "/data",
                 arguments: ["--development", "--database-url", database.url],
-                logLevel: "critical"
+                logLevel: "critical",
+                refusesInTime: true
             )
             let shop = try await Self.make(service, "shop", "--database-url", database.url)
             let blog = try await Self.make(service, "blog", "--database-url", database.url)
@@ -363,7 +369,7 @@ import Testing
         let flags = ["data-directory": service.directory]
         let settings = try SettingsLoader(flags: flags, environment: [:], groups: SettingsTable.databaseGroups).load()
         let access = try await DatabaseAccess(settings, logger: .silent)
-        let keys = try await withPostgresClient(access.connection) { client in
+        let keys = try await withPostgresClient(access.connection, configure: { $0.waitsForBusyMachines() }) { client in
             let registry = ApplicationRegistry(client: client, defaultSchema: "app", logger: .silent)
             var keys: [String] = []
             for number in 0..<count {
