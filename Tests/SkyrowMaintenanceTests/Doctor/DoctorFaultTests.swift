@@ -309,6 +309,15 @@ import Testing
             await #expect(throws: (any Error).self) {
                 try await fixture.psql("CREATE UNIQUE INDEX CONCURRENTLY half ON category (name)")
             }
+            // The counts of scans and of dead rows are complete when the sessions have ended.
+            try await waiting(until: "the sessions of psql have ended") {
+                try await fixture.psql(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = 'psql' AND pid <> pg_backend_pid()
+                    """
+                ) == "0"
+            }
             let findings = try await examine(fixture.database.url) { limits in
                 limits.deadRows = 100
                 limits.bigIndex = 0
