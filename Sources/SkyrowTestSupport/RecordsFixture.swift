@@ -140,8 +140,7 @@ package func withRecords(
 /// Runs a client and a store during `body`.
 private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordStore) async throws -> Void) async throws
 {
-    let configure = { (configuration: inout PostgresConfiguration) in configuration.waitsForBusyMachines() }
-    try await withPostgresClient(url, configure: configure) { client in
+    try await withPostgresClient(url) { client in
         let store = RecordStore(
             client: client,
             schema: "app",

@@ -37,7 +37,7 @@ package func withStore<Success: Sendable>(
     _ body: (StoreFixture) async throws -> Success
 ) async throws -> Success {
     try await withTemporaryDatabaseAndPsql(template: .migrated, on: cluster, test: test) { database in
-        try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { client in
+        try await withPostgresClient(database.url) { client in
             let store = RecordStore(
                 client: client,
                 schema: "app",

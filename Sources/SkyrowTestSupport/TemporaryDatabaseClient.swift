@@ -1,7 +1,7 @@
 package import Logging
 package import SkyrowPostgres
 
-/// Runs a client of a database during `body`.
+/// Runs a client of a database during `body`. It waits for busy machines, where `configure` sets no other limits.
 ///
 /// ```swift
 /// try await withTemporaryDatabase { url in
@@ -15,6 +15,7 @@ package func withPostgresClient<Success>(
     _ body: (PostgresClient) async throws -> Success
 ) async throws -> Success {
     var configuration = PostgresConfiguration(connection: url)
+    configuration.waitsForBusyMachines()
     configure(&configuration)
     let client = PostgresClient(configuration: configuration, logger: logger)
     return try await withRunning {
@@ -30,6 +31,7 @@ extension PostgresConfiguration {
     /// - Parameter limit: The maximum wait of a statement for a connection.
     package init(connection: String, waitingUpTo limit: Duration) {
         self.init(connection: connection)
+        waitsForBusyMachines()
         acquireTimeout = limit
     }
 
@@ -41,6 +43,8 @@ extension PostgresConfiguration {
         readTimeout = testPatience
         idleTransactionTimeout = testPatience
         notificationProbeTimeout = testPatience
+        changeReaderTimeout = testPatience
+        drainTimeout = testPatience
     }
 }
 

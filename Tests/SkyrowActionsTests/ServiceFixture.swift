@@ -70,7 +70,11 @@ struct ServiceFixture: Sendable {
     static let master = Credentials(key: "master")
     static let masterCaller = Caller(kind: .master(actingAs: nil))
     /// As cheap as scrypt gets.
-    static let cheapHashing = PasswordConfiguration(cost: ScryptCost(logN: 1, r: 1, p: 1), threads: 2)
+    static let cheapHashing = PasswordConfiguration(
+        cost: ScryptCost(logN: 1, r: 1, p: 1),
+        threads: 2,
+        patience: testPatience
+    )
 
     @discardableResult
     func psql(_ statements: String) async throws -> String {
@@ -120,8 +124,7 @@ private func withRunningService(
     scans: ScanPolicy = .allow,
     _ body: (ServiceFixture) async throws -> Void
 ) async throws {
-    let patience: (inout PostgresConfiguration) -> Void = { $0.waitsForBusyMachines() }
-    try await withPostgresClient(database.url, configure: patience, logger: .quiet) { client in
+    try await withPostgresClient(database.url, logger: .quiet) { client in
         let store = RecordStore(
             client: client,
             schema: "app",

@@ -241,7 +241,6 @@ func withLiveService(
     if let cluster { streaming = cluster } else { streaming = try await .streaming() }
     try await withTemporaryDatabaseAndPsql(template: .prepared, on: streaming, test: test) { database in
         func connect(_ configuration: inout PostgresConfiguration) {
-            configuration.waitsForBusyMachines()
             if let pooler {
                 configuration.connection = pooler.url(database: database.name)
                 configuration.preparedStatements = .never

@@ -150,8 +150,6 @@ private func withServices(
     guard others.count < count else { return try await body(others) }
     func connect(_ connection: inout PostgresConfiguration) {
         if pooler != nil { connection.preparedStatements = .never }
-        // However busy the machine is, none is refused for it.
-        connection.acquireTimeout = testPatience
         if hearing == .none { connection.listenConnection = "host=/nowhere" }
     }
     let url = pooler?.url(database: database.name) ?? database.url
