@@ -8,8 +8,9 @@ import Testing
 
     private static func configure(_ configuration: inout PostgresConfiguration) {
         // What waits must not leave the queue by itself while a test looks at it.
-        configuration.acquireTimeout = .seconds(120)
-        configuration.statementTimeout = .seconds(120)
+        configuration.acquireTimeout = patience
+        // No more does a write leave its group, but the one that is too slow for it.
+        configuration.groupCommitTimeout = .seconds(5)
     }
 
     private func update(_ row: Int, _ client: PostgresClient, groupCommit: PostgresGroupCommit) async throws {
@@ -51,8 +52,8 @@ import Testing
         try await withTemporaryDatabaseAndPsql { database in
             try await database.psql(Self.table + "; INSERT INTO note VALUES (-1)")
             func limit(_ configuration: inout PostgresConfiguration) {
-                configuration.acquireTimeout = .seconds(2)
-                configuration.statementTimeout = .seconds(120)
+                // All else finds a connection in this time, even on a busy machine.
+                configuration.acquireTimeout = .seconds(10)
             }
             try await withPostgresClient(database.url, configure: limit) { client in
                 let tasks = try await client.withTransaction { transaction in
@@ -115,7 +116,7 @@ import Testing
             try await database.psql("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 1")
             func limit(_ configuration: inout PostgresConfiguration) {
                 configuration.connection = configuration.connection.replacing("user=postgres", with: "user=\(role)")
-                configuration.acquireTimeout = .seconds(2)
+                configuration.acquireTimeout = .seconds(10)
             }
             try await withPostgresClient(database.url, configure: limit) { client in
                 for number in 0..<100 {
@@ -130,14 +131,14 @@ import Testing
 
     @Test func aShapeThatRanLongGetsACommitOfItsOwn() async throws {
         try await withTemporaryDatabaseAndPsql { database in
-            // A sequence counts how often the trigger ran, what was rolled back included.
+            // A sequence counts how often the trigger ran, what was rolled back included. Its first run lasts until it is ended.
             try await database.psql(
                 """
                 \(Self.table);
                 CREATE TABLE slow (id int);
                 CREATE SEQUENCE runs;
                 CREATE FUNCTION nap() RETURNS trigger LANGUAGE plpgsql AS
-                    $$ BEGIN PERFORM nextval('runs'); PERFORM pg_sleep(0.4); RETURN NEW; END $$;
+                    $$ BEGIN PERFORM pg_sleep(CASE nextval('runs') WHEN 1 THEN 600 ELSE 0.4 END); RETURN NEW; END $$;
                 CREATE TRIGGER nap BEFORE INSERT ON slow FOR EACH ROW EXECUTE FUNCTION nap();
                 """
             )
@@ -191,11 +192,16 @@ import Testing
                 configuration.idleConnectionTimeout = .milliseconds(300)
             }
             try await withPostgresClient(database.url, configure: limit) { client in
+                try await database.psql("CREATE TABLE gate ()")
                 try await withThrowingTaskGroup { group in
-                    for _ in 0..<10 {
-                        group.addTask { _ = try await client.write("SELECT pg_sleep(0.05)") }
-                        group.addTask { _ = try await client.withTransaction { try await $0.execute("SELECT 1") } }
-                        group.addTask { _ = try await client.read("SELECT 1") }
+                    try await client.withTransaction { transaction in
+                        try await transaction.execute("LOCK TABLE gate")
+                        for _ in 0..<10 {
+                            group.addTask { _ = try await client.write("SELECT count(*) FROM gate") }
+                            group.addTask { _ = try await client.withTransaction { try await $0.execute("SELECT 1") } }
+                            group.addTask { _ = try await client.read("SELECT 1") }
+                        }
+                        try await waiting(until: "several writes run") { client.statistics.writes.busyConnections > 1 }
                     }
                     try await group.waitForAll()
                 }

@@ -172,21 +172,27 @@ import Testing
 
     @Test func aSlowWriteIsTakenOutOfTheGroup() async throws {
         try await withTemporaryDatabaseAndPsql { database in
-            try await database.psql(Self.table)
+            // It is slow at the first attempt only, and that until it is ended.
+            try await database.psql("\(Self.table); CREATE SEQUENCE attempts")
             let slow: @Sendable (PostgresClient) async throws -> Int = { client in
                 try await client.write(
-                    "INSERT INTO note SELECT 100 FROM (SELECT pg_sleep(2)) AS nap",
+                    """
+                    INSERT INTO note SELECT 100 FROM (
+                        SELECT pg_sleep(CASE nextval('attempts') WHEN 1 THEN 600 ELSE 0 END)
+                    ) AS nap
+                    """,
                     groupCommit: .allowed
                 ).affectedRows
             }
             let (outcomes, statistics) = try await withWaitingClient(
                 database.url,
                 waiting: 3,
-                configure: { $0.groupCommitTimeout = .milliseconds(500) },
+                configure: { $0.groupCommitTimeout = .seconds(5) },
                 statements: [Self.insert(1), slow, Self.insert(2)]
             )
             #expect(outcomes.allSucceeded())
             #expect(statistics.groupCommits.failedGroups == 1)
+            #expect(try await database.psql("SELECT last_value FROM attempts") == "2")
             let count = try await database.psql("SELECT count(*) FROM note")
             #expect(count == "3")
         }

@@ -8,6 +8,8 @@ import Testing
             try await database.psql("CREATE TABLE note (id int)")
             func limit(_ configuration: inout PostgresConfiguration) {
                 configuration.statementTimeout = .milliseconds(50)
+                // However late a busy server hears of it.
+                configuration.cancellationTimeout = patience
             }
             try await withPostgresClient(database.url, configure: limit) {
                 client in

@@ -25,6 +25,10 @@ import Testing
             var configuration = PostgresConfiguration(
                 connection: "postgresql:///\(database.name)?host=\(proxy.directory)&user=postgres"
             )
+            // What runs ends only where a test ends it.
+            configuration.acquireTimeout = patience
+            configuration.statementTimeout = patience
+            configuration.readTimeout = patience
             configuration.drainTimeout = .milliseconds(200)
             let client = PostgresClient(configuration: configuration, logger: .silent)
             let service = Task { try await client.run() }
@@ -105,7 +109,8 @@ import Testing
         """
 
     private static func limit(_ configuration: inout PostgresConfiguration) {
-        configuration.statementTimeout = .milliseconds(100)
+        // Long enough for a statement that does end, on a busy machine.
+        configuration.statementTimeout = .seconds(5)
         configuration.cancellationTimeout = .milliseconds(100)
         // The server is not to find out by itself.
         configuration.sessionSettings["client_connection_check_interval"] = "0"
@@ -171,12 +176,13 @@ import Testing
         try await withTemporaryDatabaseAndPsql { database in
             func limit(_ configuration: inout PostgresConfiguration) {
                 Self.limit(&configuration)
-                configuration.readTimeout = .milliseconds(100)
+                configuration.readTimeout = .seconds(2)
                 configuration.statementTimeout = .seconds(60)
                 configuration.readConnections = 1
                 configuration.maximumReadConnections = 1
                 configuration.maximumAbandonedBackends = 2
-                configuration.acquireTimeout = .milliseconds(300)
+                // Longer than a busy machine takes to send a read on an idle connection.
+                configuration.acquireTimeout = .seconds(5)
             }
             try await withPostgresClient(database.url, configure: limit) { client in
                 var stopped: [pid_t] = []

@@ -113,12 +113,13 @@ import Testing
         let long = Migration(
             version: Migrator().latestVersion + 1,
             name: "long",
-            script: "SELECT pg_sleep(0.6); CREATE TABLE _late (a text)"
+            script: "SELECT pg_sleep(7); CREATE TABLE _late (a text)"
         )
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             let configure = { (configuration: inout PostgresConfiguration) in
-                configuration.statementTimeout = .milliseconds(200)
-                configuration.cancellationTimeout = .milliseconds(100)
+                // Together less than the step takes, and long enough for all others on a busy machine.
+                configuration.statementTimeout = .seconds(5)
+                configuration.cancellationTimeout = .seconds(1)
             }
             try await withPostgresClient(database.url, configure: configure) { client in
                 let steps = try await run(client, migrator: Migrator(migrations: Migration.all + [long]))
@@ -126,7 +127,7 @@ import Testing
                 // The limit is back for the next one.
                 let error = await #expect(throws: PostgresError.self) {
                     try await client.withTransaction(retries: 0) { transaction in
-                        _ = try await transaction.query("SELECT pg_sleep(0.6)")
+                        _ = try await transaction.query("SELECT pg_sleep(600)")
                     }
                 }
                 #expect(error?.code == .statementTimeout)
