@@ -41,9 +41,14 @@ import Testing
     @Test func aCancelledServerClosesItsConnectionsAtOnce() async throws {
         let responder = ScriptedResponder()
         let listening = Gate<Int>("the server to listen")
-        let server = HTTPServer(host: "127.0.0.1", port: 0, responder: responder, logger: .silent) { port in
-            listening.open(port)
-        }
+        let server = HTTPServer(
+            host: "127.0.0.1",
+            port: 0,
+            limits: HTTPLimits().waitingForBusyMachines,
+            responder: responder,
+            logger: .silent,
+            onRunning: { listening.open($0) }
+        )
         let serving = Task { try await server.run() }
         try await withConnection(port: try await listening.value()) { connection in
             try await connection.get("/wait")

@@ -26,7 +26,9 @@ import Testing
 
     @Test func workThatTakesTooLongIsCancelledAndAnswersInItsOwnWords() async throws {
         let responder = ScriptedResponder()
-        try await withServer(responder, limits: HTTPLimits(response: .milliseconds(500))) { server in
+        // However late it answers then.
+        let limits = HTTPLimits(response: .milliseconds(500), cancellation: .hours(1))
+        try await withServer(responder, limits: limits) { server in
             try await withConnection(port: server.port) { connection in
                 try await connection.get("/wait")
                 let response = try await connection.response()

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func workThatTakesTooLongIsCancelledInTheDatabase() async throws {
-        try await withService(limits: HTTPLimits(response: .milliseconds(300))) { service in
+        try await withService(limits: HTTPLimits(response: .milliseconds(300), cancellation: .hours(1))) { service in
             try await service.database.psql(
                 """
                 CREATE FUNCTION app.wait() RETURNS trigger LANGUAGE plpgsql AS

@@ -179,12 +179,15 @@ import Testing
 
     @Test func workThatTakesTooLongIsAnsweredFor() async throws {
         let responder = ScriptedResponder()
-        try await withHTTP2Server(responder, limits: HTTPLimits(response: .milliseconds(500))) { _, connection in
+        // However late it answers then.
+        let patient = HTTPLimits(response: .milliseconds(500), cancellation: .hours(1))
+        try await withHTTP2Server(responder, limits: patient) { _, connection in
             try await connection.get("/wait", on: 1)
             #expect(try await connection.response(on: 1).body == "cancelled")
         }
         let deaf = ScriptedResponder()
-        let limits = HTTPLimits(response: .milliseconds(500), cancellation: .milliseconds(50))
+        // Long enough for the next request on a busy machine.
+        let limits = HTTPLimits(response: .seconds(5), cancellation: .milliseconds(50))
         try await withHTTP2Server(deaf, limits: limits) { _, connection in
             try await connection.get("/deaf", on: 1)
             #expect(try await connection.response(on: 1).status == 503)

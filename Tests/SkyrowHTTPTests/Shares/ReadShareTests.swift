@@ -6,7 +6,7 @@ import Testing
 /// Reads of one client that do not end, and what another client gets meanwhile.
 @Suite struct ReadShareTests {
     /// Two reads at once, one of each client; one of each may wait.
-    static let reads = ReadLimits(running: 2, waiting: 2, share: ClientShare(percent: 50), patience: .seconds(60))
+    static let reads = ReadLimits(running: 2, waiting: 2, share: ClientShare(percent: 50), patience: testPatience)
 
     private func call(
         _ method: String,

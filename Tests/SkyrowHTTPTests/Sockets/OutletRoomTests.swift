@@ -4,7 +4,7 @@ import Testing
 @testable import SkyrowHTTP
 
 /// When a task that waits for room in a connection goes on.
-@Suite(.timeLimit(.minutes(1))) struct OutletRoomTests {
+@Suite(.timeLimit(.minutes(20))) struct OutletRoomTests {
     /// Has a task wait for room; returns once it waits.
     private func waiting(for room: OutletRoom) async -> Task<Void, Never> {
         let begun = Deferred<Void>()

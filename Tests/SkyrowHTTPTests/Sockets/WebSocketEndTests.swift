@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func aSilentClientIsAskedAndLeft() async throws {
-        let limits = HTTPLimits(live: LiveLimits(ping: .milliseconds(200), silence: .milliseconds(900)))
+        let limits = HTTPLimits(live: LiveLimits(ping: .milliseconds(200), silence: .seconds(10)))
         try await withService(limits: limits) { service in
             try await withSocket(port: service.port, key: TestService.apiKey) { socket in
                 #expect(try await socket.next().opcode == Opcode.ping)

@@ -390,7 +390,7 @@ import Testing
     ]
 
     @Test func badInputHasItsCodeAndOthersAreUnharmed() async throws {
-        let limits = HTTPLimits(body: 262_144, live: LiveLimits(controlFrames: 100))
+        let limits = HTTPLimits(body: 262_144, live: LiveLimits(controlFrames: 100, controlWindow: .hours(1)))
         try await withService(limits: limits) { service in
             try await withSocket(port: service.port, key: TestService.apiKey) { other in
                 for attack in WebSocketTests.attacks {
