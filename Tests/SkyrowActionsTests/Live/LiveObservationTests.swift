@@ -31,14 +31,14 @@ import Testing
             try await fixture.observations.wait(for: "the count of queries") { observation in
                 guard case .liveQueries(let count) = observation else { return false }
                 return count.subscriptions == 3 && count.keyedGroups == 1 && count.unkeyedGroups == 1
-                    && count.lag < .seconds(60)
+                    && count.lag < patience
             }
             try await fixture.change("INSERT INTO note (_id) VALUES ('1')")
             try await fixture.observations.wait(for: "the age of a transaction") { observation in
                 guard case .changesDispatched(1, let events, let candidates, let age?) = observation else {
                     return false
                 }
-                return events == [.created: 1] && candidates == [1] && age >= .zero && age < .seconds(60)
+                return events == [.created: 1] && candidates == [1] && age >= .zero && age < patience
             }
             try await fixture.change("INSERT INTO note (_id) SELECT 'b' || i FROM generate_series(1, 6) AS i")
             try await fixture.observations.wait(for: "the reset") { $0 == .liveReset("bulk") }

@@ -143,10 +143,11 @@ import Testing
         // The observer runs on the hashing thread, so it can hold the first hash until the others have queued.
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let gate = DispatchSemaphore(value: 0)
-        let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap, threads: 1, queueLimit: 1)) { observation in
+        let configuration = PasswordConfiguration(cost: Self.cheap, threads: 1, queueLimit: 1, patience: patience)
+        let hasher = PasswordHasher(configuration) { observation in
             guard observation == .passwordHashed else { return }
             start.yield()
-            _ = gate.wait(timeout: .now() + 120)
+            _ = gate.wait(timeout: .now() + 600)
         }
         async let first = hasher.hash("a")
         try await waiting(for: "the first hash to start") { for await _ in started { break } }
@@ -163,11 +164,12 @@ import Testing
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let gate = DispatchSemaphore(value: 0)
         let hashes = Mutex(0)
-        let hasher = PasswordHasher(PasswordConfiguration(cost: Self.cheap, threads: 1)) { observation in
+        let configuration = PasswordConfiguration(cost: Self.cheap, threads: 1, patience: patience)
+        let hasher = PasswordHasher(configuration) { observation in
             guard observation == .passwordHashed else { return }
             hashes.withLock { $0 += 1 }
             start.yield()
-            _ = gate.wait(timeout: .now() + 120)
+            _ = gate.wait(timeout: .now() + 600)
         }
         async let first = hasher.hash("a")
         try await waiting(for: "the first hash to start") { for await _ in started { break } }

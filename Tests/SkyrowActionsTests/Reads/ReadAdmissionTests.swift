@@ -10,7 +10,7 @@ import Testing
     static let there = ClientKey(high: 0, low: 2)
 
     /// One read of a client at once of two in all, and one that waits.
-    private func admission(patience: Duration = .seconds(60)) -> ReadAdmission {
+    private func admission(patience: Duration = testPatience) -> ReadAdmission {
         ReadAdmission(ReadLimits(running: 2, waiting: 2, share: ClientShare(percent: 50), patience: patience))
     }
 
@@ -75,7 +75,7 @@ import Testing
 
     @Test func manyTasksAllGetTheirTurn() async throws {
         let admission = ReadAdmission(
-            ReadLimits(running: 4, waiting: 4000, share: ClientShare(percent: 50), patience: .seconds(60))
+            ReadLimits(running: 4, waiting: 4000, share: ClientShare(percent: 50), patience: testPatience)
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<1000 {

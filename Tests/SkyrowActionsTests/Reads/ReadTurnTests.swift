@@ -94,7 +94,7 @@ import Testing
     /// What waits for a scan holds up no other read.
     @Test func aReadWaitsInTheQueueOfItsClassAlone() async throws {
         var limits = Self.limits
-        (limits.running, limits.scans, limits.patience) = (1, 1, .seconds(60))
+        (limits.running, limits.scans, limits.patience) = (1, 1, testPatience)
         let queues = ReadQueues(limits)
         let turns = (1...3).map { ReadTurn(of: key($0), in: queues) }
         try await turns[0].enter()

@@ -6,7 +6,7 @@ import Testing
 @testable import SkyrowActions
 
 /// The time that a request gives its statement. A limit that is waited for in vain ends these tests at their own.
-@Suite(.timeLimit(.minutes(1))) struct TimeLimitValueTests {
+@Suite(.timeLimit(.minutes(20))) struct TimeLimitValueTests {
     @Test func whatIsReadyInTimeIsNotWaitedForAnyLonger() async throws {
         #expect(try await within(nil) { 7 } == 7)
         #expect(try await within(.seconds(3600)) { 7 } == 7)
