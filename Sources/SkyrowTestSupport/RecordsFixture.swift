@@ -128,19 +128,23 @@ extension RecordOutcome {
 package func withRecords(
     on cluster: TemporaryCluster? = nil,
     test: String = #function,
+    configure: (inout PostgresConfiguration) -> Void = { _ in },
     _ body: @escaping @Sendable (RecordsFixture) async throws -> Void
 ) async throws {
     try await withTemporaryDatabaseAndPsql(template: .records, on: cluster, test: test) { database in
-        try await withRecordStore(database.url) { store in
+        try await withRecordStore(database.url, configure: configure) { store in
             try await body(RecordsFixture(store: store, client: store.client, database: database))
         }
     }
 }
 
 /// Runs a client and a store during `body`.
-private func withRecordStore(_ url: String, _ body: @escaping @Sendable (RecordStore) async throws -> Void) async throws
-{
-    try await withPostgresClient(url) { client in
+private func withRecordStore(
+    _ url: String,
+    configure: (inout PostgresConfiguration) -> Void = { _ in },
+    _ body: @escaping @Sendable (RecordStore) async throws -> Void
+) async throws {
+    try await withPostgresClient(url, configure: configure) { client in
         let store = RecordStore(
             client: client,
             schema: "app",
