@@ -44,7 +44,6 @@ extension PostgresConfiguration {
         idleTransactionTimeout = testPatience
         notificationProbeTimeout = testPatience
         changeReaderTimeout = testPatience
-        drainTimeout = testPatience
     }
 }
 
