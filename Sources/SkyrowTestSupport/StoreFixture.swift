@@ -6,7 +6,7 @@ package import SkyrowStore
 extension DatabaseTemplate {
     /// A database with the reserved tables in the schema `app`.
     package static let migrated = DatabaseTemplate(key: "migrated") { url in
-        try await withPostgresClient(url, configure: { $0.waitsForBusyMachines() }) { client in
+        try await withPostgresClient(url) { client in
             _ = try await MigrationRun(client: client, schema: "app", logger: .quiet)()
         }
     }

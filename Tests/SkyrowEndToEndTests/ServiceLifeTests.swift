@@ -169,7 +169,7 @@ import Testing
                 ]
             )
             _ = try await service.saveNote("first")
-            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { holder in
+            try await withPostgresClient(database.url) { holder in
                 let save = try await holder.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.note IN ACCESS EXCLUSIVE MODE")
                     let save = Task { try await service.saveNote("second") }

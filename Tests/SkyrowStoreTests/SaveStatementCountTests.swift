@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct SaveStatementCountTests {
     @Test func aRequestIsAsManyStatementsAsItsShapesNeed() async throws {
         // On a slow machine a save that takes long would be sent once more, alone.
-        try await withRecords(on: .logging(), configure: { $0.groupCommitTimeout = testPatience }) { f in
+        let patience: (inout PostgresConfiguration) -> Void = { $0.groupCommitTimeout = testPatience }
+        try await withRecords(on: .logging(), configure: patience) { f in
             try await f.save([draft("category/1"), draft("note/own"), draft("category/2")])
             try await f.save("note/theirs", [:], .bob)
 

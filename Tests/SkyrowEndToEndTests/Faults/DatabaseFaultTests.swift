@@ -137,7 +137,7 @@ import Testing
             let other = Load(type: "memo")
             async let running: Void = other.run(on: service)
             try await other.awaitProgress(5)
-            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { holder in
+            try await withPostgresClient(database.url) { holder in
                 try await holder.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.note IN ACCESS EXCLUSIVE MODE")
                     try await load.awaitRefusals(8)

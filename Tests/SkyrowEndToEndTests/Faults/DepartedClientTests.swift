@@ -25,7 +25,7 @@ import Testing
                 SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND wait_event_type = 'Lock' AND application_name LIKE 'skyrow%'
                 """
-            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { holder in
+            try await withPostgresClient(database.url) { holder in
                 try await holder.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.note IN ACCESS EXCLUSIVE MODE")
                     let query = Task { try await service.call("record:query", #"{"record_type":"note"}"#) }

@@ -369,7 +369,7 @@ import Testing
         let flags = ["data-directory": service.directory]
         let settings = try SettingsLoader(flags: flags, environment: [:], groups: SettingsTable.databaseGroups).load()
         let access = try await DatabaseAccess(settings, logger: .silent)
-        let keys = try await withPostgresClient(access.connection, configure: { $0.waitsForBusyMachines() }) { client in
+        let keys = try await withPostgresClient(access.connection) { client in
             let registry = ApplicationRegistry(client: client, defaultSchema: "app", logger: .silent)
             var keys: [String] = []
             for number in 0..<count {

@@ -227,7 +227,7 @@ import Testing
                     INSERT INTO taker (_id, sum) SELECT n, 0 FROM generate_series(1, 5000) AS n;
                     """
                 )
-                try await withPostgresClient(source.url, configure: { $0.waitsForBusyMachines() }) { client in
+                try await withPostgresClient(source.url) { client in
                     let done = Counter()
                     let transfers = (1...4).map { seed in
                         Task {
@@ -299,7 +299,6 @@ import Testing
             // A service of this schema counts, one of another does not.
             for (schema, isRefused) in [("app", true), ("other", false)] {
                 try await withPostgresClient(target.url) {
-                    $0.waitsForBusyMachines()
                     $0.applicationName = PostgresConfiguration.serviceName(of: try! SQLIdentifier(schema))
                 } _: { client in
                     _ = try await client.read("SELECT 1")

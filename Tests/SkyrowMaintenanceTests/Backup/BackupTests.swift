@@ -16,7 +16,7 @@ import Testing
         keepingSessions: Bool = false,
         _ scripts: String...
     ) async throws -> [Migrator.Step] {
-        try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { client in
+        try await withPostgresClient(database.url) { client in
             try await SchemaRestore.restore(
                 "app",
                 client: client,
@@ -41,7 +41,7 @@ import Testing
 
     @Test func theSourceTellsVersionsAndTheExtensionsItNeeds() async throws {
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
-            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { client in
+            try await withPostgresClient(database.url) { client in
                 try await database.psql("CREATE EXTENSION pg_trgm; CREATE EXTENSION citext; CREATE EXTENSION hstore")
                 let plain = try await BackupSource(of: "app", client: client)
                 #expect(plain.extensions == [])
@@ -174,7 +174,7 @@ import Testing
                 """
             )
             // What was not finished is taken up where the backup is restored.
-            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { client in
+            try await withPostgresClient(database.url) { client in
                 let isDone = try await IndexBuilder(client: client, logger: .quiet) { ["app"] }.pass()
                 #expect(isDone)
             }
@@ -219,7 +219,7 @@ import Testing
     /// What an archive without sessions leaves out is complete: nothing in it refers to a row that is not.
     @Test func whateverRefersToWhatIsLeftOutIsLeftOutToo() async throws {
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
-            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { client in
+            try await withPostgresClient(database.url) { client in
                 let own = ["_code", "_flow", "_live_ticket", "_mail", "_pending_login", "_session"]
                 #expect(try await BackupSource(of: "app", client: client).momentary == own)
                 try await database.psql(
@@ -255,7 +255,7 @@ import Testing
             "SELECT count(_create_type('part\(part)_' || n)) FROM generate_series(1, 30) AS n"
         }
         func restore(_ database: TemporaryDatabase, replacing: Bool, _ last: String) async throws {
-            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { client in
+            try await withPostgresClient(database.url) { client in
                 _ = try await SchemaRestore.restore("app", client: client, replacing: replacing, logger: .quiet) {
                     restore in
                     #expect(restore.pieceLength >= 100)
@@ -289,7 +289,7 @@ import Testing
             #expect(try await database.psql(names) == "302|f|t")
             #expect(try await database.psql(Self.leftovers) == "0")
 
-            try await withPostgresClient(database.url, configure: { $0.waitsForBusyMachines() }) { client in
+            try await withPostgresClient(database.url) { client in
                 let registry = ApplicationRegistry(client: client, defaultSchema: "other", logger: .quiet)
                 let shop = try ApplicationName("shop")
                 try await registry.create(shop, schema: "app", adoptsSchema: true, keys: [], hosts: [], settings: [:])

@@ -384,7 +384,7 @@ import Testing
                 "BEGIN; INSERT INTO note (_id) VALUES ('p'); PREPARE TRANSACTION 'forgotten \(fixture.database.name)'"
             )
             let url = fixture.database.url
-            try await withPostgresClient(url, configure: { $0.waitsForBusyMachines() }) { client in
+            try await withPostgresClient(url) { client in
                 try await client.withTransaction { transaction in
                     try await transaction.execute("LOCK TABLE app.category")
                     let deletion = Task { try await client.write("DELETE FROM app.category WHERE false") }

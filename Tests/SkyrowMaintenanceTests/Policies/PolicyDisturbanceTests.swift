@@ -37,7 +37,7 @@ import Testing
                 await f.store.run()
             } while: {
                 try await waiting(until: "the store listens") { f.store.cache.statistics.readings > before }
-                try await withPostgresClient(url(f), configure: { $0.waitsForBusyMachines() }) { login in
+                try await withPostgresClient(url(f)) { login in
                     let heard = Self.channels.map { login.listen($0) }
                     for notifications in heard {
                         var events = notifications.makeAsyncIterator()
@@ -143,7 +143,7 @@ import Testing
         try await withPolicies { f in
             try await f.apply()
             try await f.store.createMissingSchema(for: [draft("ticket/1", ["number": .sequence])])
-            try await withPostgresClient(url(f), configure: { $0.waitsForBusyMachines() }) { login in
+            try await withPostgresClient(url(f)) { login in
                 try await login.withSession { session in
                     // The keys that can be computed of names, small numbers and what the catalogue shows, and those that are held.
                     let held = try await session.query(

@@ -224,7 +224,7 @@ import Testing
 
     @Test func otherProcessesLearnOfIt() async throws {
         try await withStore(.production) { fixture in
-            try await withPostgresClient(fixture.database.url, configure: { $0.waitsForBusyMachines() }) { client in
+            try await withPostgresClient(fixture.database.url) { client in
                 let other = RecordStore(client: client, schema: "app", mode: .production, logger: .quiet)
                 var document = try await other.schemaDocument()
                 document.types[type("fresh")] = DocumentedType(fields: [field("a"): DocumentedField(.string)])

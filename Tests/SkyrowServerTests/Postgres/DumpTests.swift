@@ -45,7 +45,7 @@ import Testing
     }
 
     private func fill(_ url: String) async throws {
-        try await withPostgresClient(url, configure: { $0.waitsForBusyMachines() }) { client in
+        try await withPostgresClient(url) { client in
             let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
             try await store.prepare()
             _ = try await store.createTypes(
