@@ -79,7 +79,7 @@ package final class TemporaryCluster: Sendable {
     /// Makes a cluster without data.
     private static func make(settings: [String: String]) async throws -> TemporaryCluster {
         let installation = try await PostgresInstallation.find()
-        let directory = try ClusterDirectory.make()
+        let directory = try TemporaryDirectory.make(named: "pg")
         try PostgresInstallation.giveAway(directory)
         let watchdog = try ClusterWatchdog(directory: directory)
         return TemporaryCluster(

@@ -5,7 +5,7 @@ package struct TemporaryDirectory: ~Copyable {
     package let path: String
 
     package init() throws {
-        path = NSTemporaryDirectory() + "skyrow-test-\(UUID().uuidString)"
+        path = "\(TestDirectory.parent)/skyrow-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: path,
             withIntermediateDirectories: false,
@@ -16,7 +16,7 @@ package struct TemporaryDirectory: ~Copyable {
     /// Makes an empty directory that only this user may access and that the caller removes, and returns its path.
     ///
     /// - Throws: ``TemporaryClusterError`` if it cannot be made.
-    package static func make(named name: String, in parent: String = "/tmp") throws -> String {
+    package static func make(named name: String, in parent: String = TestDirectory.parent) throws -> String {
         var template = Array("\(parent)/skyrow-\(name)-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw TemporaryClusterError(

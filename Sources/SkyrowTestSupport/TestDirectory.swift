@@ -1,31 +1,28 @@
 import Foundation
 
-/// The parent directory of temporary clusters' data directories.
+/// The parent of the temporary directories of tests.
 ///
 /// It is in memory if there is room: a test copies a database of 300 files and deletes it, which takes ext4 ten times
 /// as long as tmpfs. `SKYROW_TEST_DIRECTORY` names another directory.
-enum ClusterDirectory {
-    /// Bytes of free space required, far more than the clusters of a whole run use at a time.
+enum TestDirectory {
+    /// Bytes of free space required, far more than the tests of a whole run use at a time.
     private static let roomNeeded: UInt64 = 4 << 30
 
-    /// Makes an empty directory that only this user may access, and returns its path.
-    ///
-    /// - Throws: ``TemporaryClusterError`` if it cannot be made.
-    static func make() throws -> String {
-        try TemporaryDirectory.make(named: "pg", in: parent())
-    }
-
-    private static func parent() -> String {
+    /// Determined once, so that files of one run can be renamed from one directory to another.
+    static let parent: String = {
         if let named = ProcessInfo.processInfo.environment["SKYROW_TEST_DIRECTORY"], !named.isEmpty { return named }
         let shared = "/dev/shm"
         return isInMemory(shared) && room(in: shared) >= roomNeeded && availableMemory() >= roomNeeded ? shared : "/tmp"
-    }
+    }()
 
+    /// Whether a directory is in memory, and programs in it can be run.
     private static func isInMemory(_ directory: String) -> Bool {
         let mounts = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
-        // In "tmpfs /dev/shm tmpfs rw,relatime 0 0" the second word is the mount point, the third the file system.
+        // "tmpfs /dev/shm tmpfs rw,relatime 0 0": device, mount point, file system, options.
         let isMemory = mounts.split(separator: "\n").contains { line in
-            line.split(separator: " ").dropFirst().prefix(2).elementsEqual([directory[...], "tmpfs"])
+            let words = line.split(separator: " ")
+            return words.count > 3 && words[1] == directory && words[2] == "tmpfs"
+                && !words[3].split(separator: ",").contains("noexec")
         }
         return isMemory && access(directory, W_OK) == 0
     }
