@@ -235,11 +235,24 @@ import Testing
         }
     }
 
-    /// The clock of the test stands still, so only the end of the service stores them.
+    /// No second passes, so only the end of the service stores them.
     @Test func refusalsAreStoredWhenTheServiceEnds() async throws {
         try await withService { fixture in
-            try await fixture.withSecondService { other in
-                other.service.audit(AuditEvent(.logIn, refusal: .invalidCredentials, by: .unknown, from: Self.origin))
+            let clock = ServiceClock(
+                now: ServiceClock.system.now,
+                instant: ServiceClock.system.instant,
+                sleep: { _ in try await Task.sleep(for: .seconds(100_000)) }
+            )
+            let service = ActionService(
+                store: fixture.service.store,
+                configuration: fixture.service.configuration,
+                clock: clock,
+                logger: .quiet
+            )
+            service.audit(AuditEvent(.logIn, refusal: .invalidCredentials, by: .unknown, from: Self.origin))
+            try await withRunning {
+                try await service.run()
+            } while: {
             }
             #expect(try await fixture.psql("SELECT event, address FROM _audit") == "login|192.0.2.7")
         }
