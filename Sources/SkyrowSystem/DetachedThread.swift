@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A thread that nobody joins.
+/// A detached thread.
 package enum DetachedThread {
     private final class Box: Sendable {
         let body: @Sendable () -> Void

@@ -71,7 +71,7 @@ extension Codec<String> {
         }
     }
 
-    /// A text with a rule of its own, which `rule` puts into a sentence.
+    /// A text with a rule, which `rule` puts into a sentence.
     static func text(
         _ shape: JSONShape,
         rule: @escaping @Sendable (_ name: String) -> String,

@@ -109,7 +109,7 @@ package struct RelationQuery: Hashable, Sendable {
                 "direction",
                 \.direction,
                 .relationDirection,
-                "Whom the caller has added, who has added the caller, or, by default, those who are both.",
+                "Whom the caller has added, who has added the caller, or, by default, both at once.",
                 absent: .mutual
             ),
             Member(\.part, members: part)
