@@ -28,7 +28,7 @@ extension HTTPLimits {
         var limits = self
         let usual = HTTPLimits()
         let deadlines: [WritableKeyPath<HTTPLimits, TimeAmount>] = [
-            \.handshake, \.firstHead, \.idle, \.bodyTime, \.bodyWindow, \.response, \.writeStall, \.shutdown,
+            \.handshake, \.firstHead, \.idle, \.bodyTime, \.bodyWindow, \.response, \.writeStall,
             \.live.authentication, \.live.silence, \.live.lagging,
         ]
         for deadline in deadlines where limits[keyPath: deadline] == usual[keyPath: deadline] {
