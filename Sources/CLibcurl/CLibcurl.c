@@ -14,10 +14,18 @@ static struct {
     __typeof__(&curl_global_init) global_init;
     __typeof__(&curl_easy_init) easy_init;
     __typeof__(&curl_easy_cleanup) easy_cleanup;
-    __typeof__(&curl_easy_perform) easy_perform;
     __typeof__(&curl_easy_setopt) easy_setopt;
     __typeof__(&curl_easy_getinfo) easy_getinfo;
     __typeof__(&curl_easy_strerror) easy_strerror;
+    __typeof__(&curl_multi_init) multi_init;
+    __typeof__(&curl_multi_cleanup) multi_cleanup;
+    __typeof__(&curl_multi_setopt) multi_setopt;
+    __typeof__(&curl_multi_add_handle) multi_add_handle;
+    __typeof__(&curl_multi_remove_handle) multi_remove_handle;
+    __typeof__(&curl_multi_perform) multi_perform;
+    __typeof__(&curl_multi_info_read) multi_info_read;
+    __typeof__(&curl_multi_poll) multi_poll;
+    __typeof__(&curl_multi_wakeup) multi_wakeup;
     __typeof__(&curl_slist_append) slist_append;
     __typeof__(&curl_slist_free_all) slist_free_all;
 } curl;
@@ -32,10 +40,18 @@ const char *skyrow_curl_load(void) {
         {"curl_global_init", &curl.global_init},
         {"curl_easy_init", &curl.easy_init},
         {"curl_easy_cleanup", &curl.easy_cleanup},
-        {"curl_easy_perform", &curl.easy_perform},
         {"curl_easy_setopt", &curl.easy_setopt},
         {"curl_easy_getinfo", &curl.easy_getinfo},
         {"curl_easy_strerror", &curl.easy_strerror},
+        {"curl_multi_init", &curl.multi_init},
+        {"curl_multi_cleanup", &curl.multi_cleanup},
+        {"curl_multi_setopt", &curl.multi_setopt},
+        {"curl_multi_add_handle", &curl.multi_add_handle},
+        {"curl_multi_remove_handle", &curl.multi_remove_handle},
+        {"curl_multi_perform", &curl.multi_perform},
+        {"curl_multi_info_read", &curl.multi_info_read},
+        {"curl_multi_poll", &curl.multi_poll},
+        {"curl_multi_wakeup", &curl.multi_wakeup},
         {"curl_slist_append", &curl.slist_append},
         {"curl_slist_free_all", &curl.slist_free_all},
     };
@@ -54,10 +70,6 @@ CURL *skyrow_curl_make(void) {
 
 void skyrow_curl_free(CURL *handle) {
     curl.easy_cleanup(handle);
-}
-
-CURLcode skyrow_curl_perform(CURL *handle) {
-    return curl.easy_perform(handle);
 }
 
 const char *skyrow_curl_text(CURLcode code) {
@@ -89,11 +101,6 @@ CURLcode skyrow_curl_set_source(CURL *handle, curl_read_callback read, void *con
     return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_READDATA, context);
 }
 
-CURLcode skyrow_curl_set_progress(CURL *handle, curl_xferinfo_callback progress, void *context) {
-    CURLcode code = curl.easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, progress);
-    return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_XFERINFODATA, context);
-}
-
 CURLcode skyrow_curl_set_sink(CURL *handle, curl_write_callback write, curl_write_callback header, void *context) {
     CURLcode code = curl.easy_setopt(handle, CURLOPT_WRITEFUNCTION, write);
     if (code == CURLE_OK) code = curl.easy_setopt(handle, CURLOPT_WRITEDATA, context);
@@ -106,6 +113,55 @@ CURLcode skyrow_curl_set_open_socket(CURL *handle, curl_opensocket_callback open
     return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
 }
 
-CURLcode skyrow_curl_response_code(CURL *handle, long *code) {
-    return curl.easy_getinfo(handle, CURLINFO_RESPONSE_CODE, code);
+CURLcode skyrow_curl_set_prerequest(CURL *handle, curl_prereq_callback prerequest, void *context) {
+    CURLcode code = curl.easy_setopt(handle, CURLOPT_PREREQFUNCTION, prerequest);
+    return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_PREREQDATA, context);
+}
+
+CURLcode skyrow_curl_number(CURL *handle, CURLINFO info, long *number) {
+    return curl.easy_getinfo(handle, info, number);
+}
+
+CURLM *skyrow_curl_make_multi(void) {
+    return curl.multi_init();
+}
+
+void skyrow_curl_free_multi(CURLM *multi) {
+    curl.multi_cleanup(multi);
+}
+
+CURLMcode skyrow_curl_multi_set_number(CURLM *multi, CURLMoption option, long value) {
+    return curl.multi_setopt(multi, option, value);
+}
+
+CURLMcode skyrow_curl_multi_add(CURLM *multi, CURL *handle) {
+    return curl.multi_add_handle(multi, handle);
+}
+
+void skyrow_curl_multi_remove(CURLM *multi, CURL *handle) {
+    curl.multi_remove_handle(multi, handle);
+}
+
+CURLMcode skyrow_curl_multi_perform(CURLM *multi) {
+    int running;
+    return curl.multi_perform(multi, &running);
+}
+
+CURL *skyrow_curl_multi_next_finished(CURLM *multi, CURLcode *code) {
+    int left;
+    const CURLMsg *message;
+    while ((message = curl.multi_info_read(multi, &left)) != NULL) {
+        if (message->msg != CURLMSG_DONE) continue;
+        *code = message->data.result;
+        return message->easy_handle;
+    }
+    return NULL;
+}
+
+CURLMcode skyrow_curl_multi_wait(CURLM *multi, int milliseconds) {
+    return curl.multi_poll(multi, NULL, 0, milliseconds, NULL);
+}
+
+void skyrow_curl_multi_wake(CURLM *multi) {
+    curl.multi_wakeup(multi);
 }

@@ -14,7 +14,6 @@ const char *skyrow_curl_load(void);
 // As curl_easy_init and so on.
 CURL *skyrow_curl_make(void);
 void skyrow_curl_free(CURL *handle);
-CURLcode skyrow_curl_perform(CURL *handle);
 const char *skyrow_curl_text(CURLcode code);
 struct curl_slist *skyrow_curl_append(struct curl_slist *list, const char *text);
 void skyrow_curl_free_list(struct curl_slist *list);
@@ -24,7 +23,19 @@ CURLcode skyrow_curl_set_text(CURL *handle, CURLoption option, const char *value
 CURLcode skyrow_curl_set_number(CURL *handle, CURLoption option, long value);
 CURLcode skyrow_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value);
 CURLcode skyrow_curl_set_source(CURL *handle, curl_read_callback read, void *context);
-CURLcode skyrow_curl_set_progress(CURL *handle, curl_xferinfo_callback progress, void *context);
 CURLcode skyrow_curl_set_sink(CURL *handle, curl_write_callback write, curl_write_callback header, void *context);
 CURLcode skyrow_curl_set_open_socket(CURL *handle, curl_opensocket_callback open, void *context);
-CURLcode skyrow_curl_response_code(CURL *handle, long *code);
+CURLcode skyrow_curl_set_prerequest(CURL *handle, curl_prereq_callback prerequest, void *context);
+CURLcode skyrow_curl_number(CURL *handle, CURLINFO info, long *number);
+
+// As curl_multi_init and so on. Only skyrow_curl_multi_wake may be called from another thread.
+CURLM *skyrow_curl_make_multi(void);
+void skyrow_curl_free_multi(CURLM *multi);
+CURLMcode skyrow_curl_multi_set_number(CURLM *multi, CURLMoption option, long value);
+CURLMcode skyrow_curl_multi_add(CURLM *multi, CURL *handle);
+void skyrow_curl_multi_remove(CURLM *multi, CURL *handle);
+CURLMcode skyrow_curl_multi_perform(CURLM *multi);
+// Returns a handle whose transfer has ended, and the transfer's result; NULL if there is no other.
+CURL *skyrow_curl_multi_next_finished(CURLM *multi, CURLcode *code);
+CURLMcode skyrow_curl_multi_wait(CURLM *multi, int milliseconds);
+void skyrow_curl_multi_wake(CURLM *multi);

@@ -3,6 +3,8 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
     package let description: String
     /// The host without brackets and port.
     package let host: String
+    /// The host and port as the text has them.
+    let server: String
     /// Whether it is `http://` to the loopback interface, for development and tests.
     package let isLoopback: Bool
 
@@ -21,6 +23,7 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         guard !isPlain || allowsLoopback && isLoopback else { return nil }
         description = text
         self.host = host
+        server = String(authority)
         self.isLoopback = isPlain
     }
 
@@ -34,7 +37,8 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         WebForm.appending(fields, to: description)
     }
 
-    private static func host(of authority: Substring) -> String? {
+    /// Returns the host of `host:port`, in lower case and without brackets; nil if the host or the port is malformed.
+    static func host(of authority: Substring) -> String? {
         var host = authority
         var port: Substring?
         if authority.first == "[" {

@@ -1,14 +1,7 @@
 import CLibcurl
-import Dispatch
 import SkyrowJSON
 package import SkyrowModel
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// A document of another service.
 package struct WebDocument: Hashable, Sendable {
@@ -61,35 +54,65 @@ extension WebFailure {
     fileprivate static func tooLarge(_ address: WebAddress) -> WebFailure {
         WebFailure("\(address.withoutQuery) is larger than \(WebFetcher.maximumBytes) bytes.")
     }
+
+    fileprivate static func refused(_ address: WebAddress, _ place: String) -> WebFailure {
+        WebFailure(
+            "\(address.host) is at \(place), which is not a public address; the setting provider-networks can allow it."
+        )
+    }
 }
 
-/// Fetches documents with libcurl: without proxies, redirects, cookies and compression, from addresses that a gate admits.
+/// Sends requests to other services: without redirects, cookies and compression, to addresses that a gate admits.
 ///
 /// ```swift
-/// let document = try await WebFetcher(gate: AddressGate()).document(at: address)
+/// let document = try await WebFetcher().document(at: address)
 /// ```
 package struct WebFetcher: Sendable {
     /// Upper bound on a document's bytes.
     package static let maximumBytes = 262_144
 
     private let exceptions: [AddressRange]
+    private let proxy: WebProxy?
+    private let certificates: String?
     private let timeout: Duration
-    /// Transfers block their threads. The queue is concurrent, so no transfer waits for a slow one.
-    private static let threads = DispatchQueue(label: "skyrow.web", attributes: .concurrent)
+    private let engine: TransferEngine
+
+    private static let engine = TransferEngine()
 
     /// Throws ``WebFailure`` if libcurl cannot be loaded.
     ///
     /// - Parameters:
-    ///   - exceptions: Private networks that documents may be fetched from.
+    ///   - exceptions: Private networks that requests may be sent to.
+    ///   - proxy: The proxy for requests but those to the loopback interface.
+    ///   - certificates: A file of certificates in PEM that replace the system's.
     ///   - timeout: The time limit of a transfer.
-    package init(exceptions: [AddressRange] = [], timeout: Duration = .seconds(5)) throws(WebFailure) {
+    package init(
+        exceptions: [AddressRange] = [],
+        proxy: WebProxy? = nil,
+        certificates: String? = nil,
+        timeout: Duration = .seconds(5)
+    ) throws(WebFailure) {
+        try self.init(exceptions, proxy, certificates, timeout, WebFetcher.engine)
+    }
+
+    /// Makes a fetcher whose transfers another engine performs.
+    init(
+        _ exceptions: [AddressRange] = [],
+        _ proxy: WebProxy? = nil,
+        _ certificates: String? = nil,
+        _ timeout: Duration,
+        _ engine: TransferEngine
+    ) throws(WebFailure) {
         if let fault = Libcurl.fault {
             throw WebFailure(
                 "Fetching documents of providers needs libcurl (libcurl4 in Debian), which could not be loaded: \(fault)"
             )
         }
         self.exceptions = exceptions
+        self.proxy = proxy
+        self.certificates = certificates
         self.timeout = timeout
+        self.engine = engine
     }
 
     /// Fetches a document. Throws ``WebFailure`` for errors, and for any status but 200.
@@ -108,13 +131,28 @@ package struct WebFetcher: Sendable {
             throw WebFailure("A header field for \(request.address.withoutQuery) is not visible ASCII.")
         }
         let gate = AddressGate(exceptions: exceptions, admitsLoopback: request.address.isLoopback)
-        let transfer = WebTransfer(request, gate, timeout)
-        return try await CurlCancellation.transfer(on: WebFetcher.threads) { transfer.run($0) }
+        let proxy = request.address.isLoopback ? nil : proxy
+        // The proxy resolves names, so here only an address itself can be judged.
+        if proxy != nil, let refused = request.address.refusal(by: gate) { throw refused }
+        let transfer = WebTransfer(request, gate, proxy, certificates, timeout)
+        do throws(CurlFault) {
+            return try transfer.response(await engine.perform(transfer))
+        } catch {
+            throw transfer.failure(error)
+        }
     }
 }
 
-/// The transfer of one document; `run` blocks.
-private final class WebTransfer: Sendable {
+extension WebAddress {
+    /// Why a proxy is not asked to connect to the address; nil if it is, also for a host name.
+    fileprivate func refusal(by gate: AddressGate) -> WebFailure? {
+        if let numeric = ClientAddress(host) { return gate.admits(numeric) ? nil : .refused(self, host) }
+        return host == "localhost" || host.hasSuffix(".localhost") ? .refused(self, "the loopback interface") : nil
+    }
+}
+
+/// The transfer of one request and its response.
+private final class WebTransfer: Transfer {
     private struct State {
         var bytes: [UInt8] = []
         var maximumAge: Duration?
@@ -127,108 +165,92 @@ private final class WebTransfer: Sendable {
 
     private let request: WebRequest
     private let gate: AddressGate
-    private let timeout: Duration
+    private let proxy: WebProxy?
+    private let certificates: String?
+    let timeout: Duration
     private let state = Mutex(State())
 
     private var address: WebAddress { request.address }
 
-    init(_ request: WebRequest, _ gate: AddressGate, _ timeout: Duration) {
+    init(
+        _ request: WebRequest,
+        _ gate: AddressGate,
+        _ proxy: WebProxy?,
+        _ certificates: String?,
+        _ timeout: Duration
+    ) {
         self.request = request
         self.gate = gate
+        self.proxy = proxy
+        self.certificates = certificates
         self.timeout = timeout
     }
 
-    func run(_ cancellation: CurlCancellation) -> Result<WebResponse, WebFailure> {
-        var status: Int?
-        var fault: CurlFault?
-        do throws(CurlFault) {
-            let handle = try handle(cancellation)
-            // libcurl uses the pointers to these objects only during this call.
-            try withExtendedLifetime((self, cancellation)) { () throws(CurlFault) in try handle.perform() }
-            status = handle.response
-        } catch {
-            fault = error
-        }
-        let state = state.withLock { $0 }
-        if let failure = failure(fault, state) { return .failure(failure) }
-        guard let status else {
-            return .failure(WebFailure("\(address.withoutQuery) responded without a status."))
-        }
-        return .success(
+    func response(_ status: Int?) throws(CurlFault) -> WebResponse {
+        guard let status else { throw .failed(CURLE_WEIRD_SERVER_REPLY, response: nil) }
+        return state.withLock { state in
             WebResponse(
                 status: status,
                 bytes: state.bytes,
                 maximumAge: state.maximumAge,
                 date: state.date.map { $0 + state.age }
             )
-        )
+        }
     }
 
-    private func failure(_ fault: CurlFault?, _ state: State) -> WebFailure? {
-        if let refused = state.refusedAddress {
+    func failure(_ fault: CurlFault) -> WebFailure {
+        let (refusedAddress, isTooLarge) = state.withLock { ($0.refusedAddress, $0.isTooLarge) }
+        if let refusedAddress { return .refused(address, refusedAddress) }
+        if isTooLarge { return .tooLarge(address) }
+        switch fault {
+        case .failed(CURLE_FILESIZE_EXCEEDED, _): return .tooLarge(address)
+        case .failed(_, let response?) where response >= 400:
             return WebFailure(
-                "\(address.host) is at \(refused), which is not a public address; the setting provider-networks can allow it."
+                "\(address.withoutQuery) could not be fetched: \(fault.text), after the status \(response)."
             )
-        }
-        if state.isTooLarge { return .tooLarge(address) }
-        return switch fault {
-        case nil: nil
-        case .failed(CURLE_FILESIZE_EXCEEDED, _): .tooLarge(address)
-        case .failed(let code, _): WebFailure("\(address.withoutQuery) could not be fetched: \(Libcurl.text(code)).")
-        case .refused: fault.map { WebFailure($0.text) }
+        case .failed, .cancelled, .busy, .noThread, .refused:
+            return WebFailure("\(address.withoutQuery) could not be fetched: \(fault.text).")
         }
     }
 
-    private func handle(_ cancellation: CurlCancellation) throws(CurlFault) -> CurlHandle {
-        var handle = try CurlHandle()
-        try handle.setUp(address.description, scheme: address.isLoopback ? "http" : "https", timeout: timeout)
+    // MARK: Transfer
+
+    var server: String { address.server }
+
+    func setUp(_ handle: inout CurlHandle) throws(CurlFault) {
+        try handle.setUp(address.description, scheme: address.isLoopback ? "http" : "https")
         try handle.set(CURLOPT_USERAGENT, "skyrow")
         // The other service would choose a redirect's target.
         try handle.set(CURLOPT_FOLLOWLOCATION, 0)
         try handle.set(CURLOPT_MAXFILESIZE, WebFetcher.maximumBytes)
         try handle.set(CURLOPT_HTTPHEADER, request.fields.map { "\($0.name): \($0.value)" })
+        // So a name that moves to another address is followed, however busy its connections are.
+        try handle.set(CURLOPT_MAXLIFETIME_CONN, 300)
         // libcurl copies the text.
         if let form = request.form { try handle.set(CURLOPT_COPYPOSTFIELDS, WebForm.encoded(form)) }
-        try handle.setCancellation(cancellation)
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        try handle.setSink(
-            { buffer, size, count, context in
-                guard let buffer, let context else { return 0 }
-                let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
-                return transfer.take(UnsafeRawBufferPointer(start: buffer, count: size * count))
-            },
-            header: { buffer, size, count, context in
-                guard let buffer, let context else { return 0 }
-                let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
-                transfer.takeHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
-                return size * count
-            },
-            context
-        )
-        try handle.setOpenSocket(
-            { context, _, address in
-                guard let context, let address else { return CURL_SOCKET_BAD }
-                let transfer = Unmanaged<WebTransfer>.fromOpaque(context).takeUnretainedValue()
-                guard transfer.admits(address) else { return CURL_SOCKET_BAD }
-                return socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
-            },
-            context
-        )
-        return handle
-    }
-
-    private func take(_ part: UnsafeRawBufferPointer) -> Int {
-        state.withLock { state in
-            guard state.bytes.count + part.count <= WebFetcher.maximumBytes else {
-                state.isTooLarge = true
-                return 0
-            }
-            state.bytes += part
-            return part.count
+        if let certificates { try handle.set(CURLOPT_CAINFO, certificates) }
+        if let proxy {
+            try handle.set(CURLOPT_PROXY, proxy.description)
+            try handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         }
     }
 
-    private func takeHeader(_ line: UnsafeRawBufferPointer) {
+    func admits(_ address: ClientAddress?) -> Bool {
+        if proxy != nil { return true }
+        if let address, gate.admits(address) { return true }
+        state.withLock { $0.refusedAddress = address?.description ?? "an unknown address" }
+        return false
+    }
+
+    func receive(_ part: UnsafeRawBufferPointer) -> Bool {
+        state.withLock { state in
+            state.isTooLarge = state.bytes.count + part.count > WebFetcher.maximumBytes
+            if !state.isTooLarge { state.bytes += part }
+            return !state.isTooLarge
+        }
+    }
+
+    func receive(header line: UnsafeRawBufferPointer) {
         let line = String(decoding: line, as: UTF8.self)
         if let age = maximumAge(ofHeader: line) { state.withLock { $0.maximumAge = age } }
         guard let colon = line.firstIndex(of: ":") else { return }
@@ -240,37 +262,6 @@ private final class WebTransfer: Sendable {
         default: break
         }
     }
-
-    private func admits(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
-        let text = numericAddress(address)
-        guard let text, let numeric = ClientAddress(text), gate.admits(numeric) else {
-            state.withLock { $0.refusedAddress = text ?? "an unknown address" }
-            return false
-        }
-        return true
-    }
-}
-
-/// Returns the address that a socket is about to connect to; nil for another address family.
-private func numericAddress(_ address: UnsafeMutablePointer<curl_sockaddr>) -> String? {
-    guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
-    // libcurl allocates room for an address of any family after the common prefix.
-    let place = UnsafeRawPointer(address).advanced(by: offset)
-    // The maximum text length including the terminator (INET6_ADDRSTRLEN).
-    var text = [CChar](repeating: 0, count: 46)
-    let written: UnsafePointer<CChar>?
-    switch address.pointee.family {
-    case AF_INET:
-        var four = place.loadUnaligned(as: sockaddr_in.self).sin_addr
-        written = inet_ntop(AF_INET, &four, &text, socklen_t(text.count))
-    case AF_INET6:
-        var six = place.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-        written = inet_ntop(AF_INET6, &six, &text, socklen_t(text.count))
-    default:
-        return nil
-    }
-    guard written != nil else { return nil }
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 /// Returns the `max-age` of a `Cache-Control` line: zero if the document must not be cached, nil for any other line.

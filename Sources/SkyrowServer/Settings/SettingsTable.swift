@@ -15,6 +15,7 @@ package final class SettingsTable: Sendable {
     package let accounts = AccountSettings()
     package let mail = MailSettings()
     package let providers = ProviderSettings()
+    package let outgoing = OutgoingSettings()
     package let rateLimits = RateLimitSettings()
     package let pools = PoolSettings()
     package let times = TimeSettings()

@@ -29,7 +29,7 @@ final class TestCertificate: Sendable {
         try await Program.run(
             [
                 "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost", "-days", "2",
+                "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost,DNS:id.example.org", "-days", "2",
                 "-keyout", "\(directory)/new-key.pem", "-out", "\(directory)/new-certificate.pem",
             ]
         )

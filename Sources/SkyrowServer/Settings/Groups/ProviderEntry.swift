@@ -168,6 +168,8 @@ package struct ProviderSurroundings: Sendable {
     package var publicURL: String?
     /// Whether account addresses are verified.
     package var verifiesAddresses: Bool
+    /// The proxy through which providers are reached.
+    package var proxy: WebProxy?
 
     package init(isDevelopment: Bool, publicURL: String? = nil, verifiesAddresses: Bool = false) {
         self.isDevelopment = isDevelopment
@@ -179,6 +181,7 @@ package struct ProviderSurroundings: Sendable {
         isDevelopment = settings.records.isDevelopment
         publicURL = settings.mail.publicURL
         verifiesAddresses = settings.mail.verification != .off
+        proxy = settings.outgoing.proxy
     }
 }
 
@@ -195,7 +198,7 @@ extension SettingValues<ProviderSettings> {
         guard !entries.isEmpty else { return [] }
         let fetcher: WebFetcher
         do throws(WebFailure) {
-            fetcher = try WebFetcher(exceptions: self.networks)
+            fetcher = try WebFetcher(exceptions: self.networks, proxy: surroundings.proxy)
         } catch {
             throw .failure(error.description)
         }
