@@ -1,12 +1,12 @@
--- The reserved tables and functions of one application, as they are at present.
+-- The current reserved tables and functions of one application.
 --
--- The script runs with the application's schema first in search_path and the schema of the reserved tables second. It names
--- nothing outside them and pg_catalog, so that neither name is anywhere in the text:
+-- The script runs with the application's schema first in search_path and the schema of the reserved tables second. It refers
+-- to nothing outside them and pg_catalog, and contains neither schema's name:
 --
 --     CREATE SCHEMA app; CREATE SCHEMA app_internal; SET search_path = app, app_internal, pg_temp; \i schema.sql
 --
--- "SET search_path FROM CURRENT" keeps that path with each function that needs it: current_schema() is the application's. The
--- reserved tables are created there, too, and move at the end.
+-- "SET search_path FROM CURRENT" stores that path in each function that needs it, so that current_schema() is the
+-- application's schema. The reserved tables are created in that schema, too, and move at the end.
 
 -- Bookkeeping ---------------------------------------------------------------------------------------------------------
 
@@ -35,42 +35,43 @@ CREATE TABLE _meta (
     home_table oid NOT NULL DEFAULT 0,
     channel text NOT NULL DEFAULT 'skyrow_' || replace(gen_random_uuid()::text, '-', '')
 );
-COMMENT ON TABLE _meta IS 'One row: the cluster on which the revisions of this schema are counted.';
+COMMENT ON TABLE _meta IS 'One row: the state of the revision counter, and the cluster that it belongs to.';
 COMMENT ON COLUMN _meta.only_row IS 'Always true.';
 COMMENT ON COLUMN _meta.system_identifier IS
-    'The number of the cluster; another one tells that the database was restored from a dump.';
+    'The system identifier of the cluster; if it differs, the database was restored from a dump.';
 COMMENT ON COLUMN _meta.revision_offset IS 'What _revision() adds to the transaction id.';
-COMMENT ON COLUMN _meta.timeline IS 'The timeline of the cluster; another one tells of a failover, or of a recovery to a point in time.';
-COMMENT ON COLUMN _meta.started_at IS 'The start of PostgreSQL since which the offset is used.';
-COMMENT ON COLUMN _meta.history IS 'Drawn anew with every restore from a dump, after which no change token is good.';
-COMMENT ON COLUMN _meta.former_offsets IS 'Offsets before this one, with which transactions that still run may have stamped rows.';
-COMMENT ON COLUMN _meta.former_until IS 'For each of these, the transaction id from which on none has.';
-COMMENT ON COLUMN _meta.start_id IS 'Drawn anew with every start of PostgreSQL; change tokens name it.';
-COMMENT ON COLUMN _meta.former_starts IS 'Those before this one of which it is known where they ended, 256 at most.';
+COMMENT ON COLUMN _meta.timeline IS 'The timeline of the cluster; if it differs, there was a failover or a point-in-time recovery.';
+COMMENT ON COLUMN _meta.started_at IS 'The start of PostgreSQL from which on the offset is used.';
+COMMENT ON COLUMN _meta.history IS 'A random id that every restore from a dump replaces, which invalidates all change tokens.';
+COMMENT ON COLUMN _meta.former_offsets IS 'Earlier offsets, with which transactions that are still running may have stamped rows.';
+COMMENT ON COLUMN _meta.former_until IS 'For each former offset, the transaction id from which on no transaction has used it.';
+COMMENT ON COLUMN _meta.start_id IS 'A random id that every start of PostgreSQL replaces; change tokens contain it.';
+COMMENT ON COLUMN _meta.former_starts IS 'The ids of earlier starts whose end is known, at most 256.';
 COMMENT ON COLUMN _meta.former_ends IS
-    'Where the write-ahead log of each of these ended: a token from beyond that is of a history that this database never had.';
+    'Where the write-ahead log of each former start ended; a token beyond that position is from a history that this database never had.';
 COMMENT ON COLUMN _meta.channel IS
-    'What the names of the channels begin with on which processes hear of changes; random, so that it is found here alone.';
-COMMENT ON COLUMN _meta.home_table IS 'The number of this table; another one tells that the database was restored from a dump.';
+    'The prefix of the channels on which processes are notified of changes; it is random, so that it can be read only here.';
+COMMENT ON COLUMN _meta.home_table IS 'The OID of this table; if it differs, the database was restored from a dump.';
 
--- What NOTIFY says is heard by every role that names the channel, and LISTEN needs no right.
+-- Every role that has a channel's name can listen to it, since LISTEN requires no privilege.
 CREATE FUNCTION _notify(kind text, notice text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM pg_notify(home.channel || '_' || kind, current_schema() || notice) FROM _meta AS home;
 END $$;
 COMMENT ON FUNCTION _notify(text, text) IS
-    'Notifies every process of the application, about its schema or a session: SELECT _notify(''session'', ''/all'').';
+    'Notifies every process of the application of a change to its schema or a session: SELECT _notify(''session'', ''/all'').';
 
--- Any role can take an advisory lock, and pg_locks shows which ones there are. To lock a row, a role needs a right to write it.
+-- Row locks, since any role can take an advisory lock, and pg_locks shows them. To lock a row, a role needs a privilege to
+-- write it.
 CREATE TABLE _lock (
     name text COLLATE "C" PRIMARY KEY
 );
-COMMENT ON TABLE _lock IS 'What one transaction at a time does: it locks the row.';
+COMMENT ON TABLE _lock IS 'Locks for what one transaction at a time may do; the transaction locks the row.';
 COMMENT ON COLUMN _lock.name IS
-    'schema: changes of record types and reserved tables; roles: roles in roles; sweep: tombstones; relation and a number: relations of users; sequence and an oid: a sequence that is moved on.';
+    'schema: changes of record types and reserved tables; roles: roles in roles; sweep: removal of tombstones; relation and a number: relations of users; sequence and an OID: advancing a sequence.';
 
--- The others are made when they are first locked; this one is tried for without waiting.
+-- Other rows are created when they are first locked. This one exists from the start, since it is locked without waiting.
 INSERT INTO _lock (name) VALUES ('sweep');
 
 CREATE FUNCTION _hold(lock text) RETURNS void LANGUAGE plpgsql
@@ -81,7 +82,7 @@ BEGIN
         INSERT INTO _lock (name) VALUES (lock) ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name;
     END IF;
 END $$;
-COMMENT ON FUNCTION _hold(text) IS 'Waits until no other transaction holds the lock of this name, and holds it until this one ends.';
+COMMENT ON FUNCTION _hold(text) IS 'Waits until no other transaction holds the lock of this name, and holds it until the current transaction ends.';
 
 CREATE FUNCTION _try_hold(lock text) RETURNS boolean LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -96,25 +97,25 @@ BEGIN
     INSERT INTO _lock (name) VALUES (lock) ON CONFLICT (name) DO NOTHING;
     RETURN FOUND;
 END $$;
-COMMENT ON FUNCTION _try_hold(text) IS 'The same without waiting; whether it holds the lock.';
+COMMENT ON FUNCTION _try_hold(text) IS 'Does the same as _hold() without waiting; returns whether it holds the lock.';
 
 CREATE TABLE _setting (
     name text COLLATE "C" PRIMARY KEY,
     value text NOT NULL
 );
-COMMENT ON TABLE _setting IS 'The settings of this application, which skyrow app set makes; the default application has none.';
+COMMENT ON TABLE _setting IS 'The settings of this application, which skyrow app set changes; the default application has none.';
 COMMENT ON COLUMN _setting.name IS 'The name of a setting, as skyrow config lists it.';
-COMMENT ON COLUMN _setting.value IS 'Its text, as on a command line.';
+COMMENT ON COLUMN _setting.value IS 'Its value, as it is written on a command line.';
 
 CREATE TABLE _secret (
     number smallint PRIMARY KEY CHECK (number BETWEEN 1 AND 255),
     secret bytea NOT NULL CHECK (octet_length(secret) >= 32),
     created_at timestamptz NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE _secret IS 'Random bytes, from which the keys are derived that sign cursors. All processes have the same.';
-COMMENT ON COLUMN _secret.number IS 'The highest one signs; all of them are accepted.';
+COMMENT ON TABLE _secret IS 'Secrets from which the keys that sign cursors are derived. All processes share them.';
+COMMENT ON COLUMN _secret.number IS 'The secret with the highest number signs; signatures of all are accepted.';
 COMMENT ON COLUMN _secret.secret IS 'The random bytes.';
-COMMENT ON COLUMN _secret.created_at IS 'When they were drawn.';
+COMMENT ON COLUMN _secret.created_at IS 'When the secret was created.';
 
 -- A UUID has 122 random bits.
 INSERT INTO _secret (number, secret)
@@ -135,39 +136,39 @@ CREATE TABLE _index (
     sql_state text,
     changed_at timestamptz NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE _index IS 'The indexes of record types that were asked for, and those that are to go.';
+COMMENT ON TABLE _index IS 'The indexes that were requested for record types, and those that are being deleted.';
 COMMENT ON COLUMN _index.name IS 'The name of the index.';
 COMMENT ON COLUMN _index.type IS 'The record type.';
-COMMENT ON COLUMN _index.kind IS 'What it serves; NULL: it was made by other means, and is to go.';
+COMMENT ON COLUMN _index.kind IS 'What it serves; NULL: it was created by other means and is being deleted.';
 COMMENT ON COLUMN _index.fields IS 'Its fields: year desc, title fold.';
-COMMENT ON COLUMN _index.is_unique IS 'Whether no two records of a database have the same values.';
-COMMENT ON COLUMN _index.nulls_equal IS 'Whether records without a value count as having the same one.';
+COMMENT ON COLUMN _index.is_unique IS 'Whether its values are unique among the records of a database.';
+COMMENT ON COLUMN _index.nulls_equal IS 'Whether missing values count as equal.';
 COMMENT ON COLUMN _index.state IS 'building until it is ready or failed; deleting until it is gone.';
-COMMENT ON COLUMN _index.attempts IS 'How often its build was begun and not stopped in an orderly way.';
-COMMENT ON COLUMN _index.has_begun IS 'Whether it ever was, so that what bears the name is ours.';
-COMMENT ON COLUMN _index.reason IS 'Why it failed; of one that is being built, why the last attempt did.';
-COMMENT ON COLUMN _index.duplicates IS 'How many values several records have that were to be unique.';
-COMMENT ON COLUMN _index.sql_state IS 'What PostgreSQL refused it with.';
+COMMENT ON COLUMN _index.attempts IS 'How often a build has started, apart from builds that a shutdown stopped.';
+COMMENT ON COLUMN _index.has_begun IS 'Whether a build has ever started, so that an index of this name is known to be ours.';
+COMMENT ON COLUMN _index.reason IS 'Why it failed; while it is being built, why the last attempt failed.';
+COMMENT ON COLUMN _index.duplicates IS 'How many values that should be unique occur in several records.';
+COMMENT ON COLUMN _index.sql_state IS 'The SQLSTATE with which PostgreSQL refused it.';
 COMMENT ON COLUMN _index.changed_at IS 'When the row was last changed.';
 
 -- Revisions -----------------------------------------------------------------------------------------------------------
 
--- The offset is part of the body, so a revision reads no table, and the planner inlines the call. Transaction ids that a crash,
--- a failover or a recovery to a point in time takes back are given out again, so every start of PostgreSQL has an offset of its
--- own. Whoever writes first after a start has it at once: another start than the one in the body is as many multiples of 2^32
--- ahead as _move_revisions() will write there. It is at least 2048 for each millisecond from 2020 to the start, so that a data directory
--- that was put back stamps nothing that was stamped before, and a client that compares revisions finds what differs. Until 2159 a
--- revision is exact in a double.
+-- The offset is part of the body, so that a revision reads no table and the planner inlines the call. PostgreSQL assigns the
+-- transaction ids that a crash, a failover or a point-in-time recovery takes back again, so each start has its own offset.
+-- The first write after a start uses it at once: if the start is not the one in the body, the body adds as many multiples of
+-- 2^32 as _move_revisions() will write there. The offset is at least 2048 for each millisecond from 2020 to the start. A data
+-- directory that was copied back therefore stamps no revision that existed before, and a client that compares revisions finds
+-- what differs. A revision is exact in a double until 2159.
 CREATE FUNCTION _revision() RETURNS bigint LANGUAGE sql STABLE
     RETURN pg_current_xact_id()::text::bigint + 0::bigint;
 COMMENT ON FUNCTION _revision() IS
-    'The revision of all that this transaction writes: its id plus an offset that only grows, over starts, dump and restore.';
+    'The revision of everything that this transaction writes: its id plus an offset that only grows, also across restarts, dumps and restores.';
 
 CREATE FUNCTION _set_revision_offset(new_offset bigint) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
     this_transaction bigint := pg_current_xact_id()::text::bigint;
-    -- What this transaction would stamp, and others do until they see the new offset: for some time, also of ids to come.
+    -- The offset that this transaction would use. Others use it until they see the new one, also some that start later.
     present_offset bigint := _revision() - this_transaction;
     until bigint := this_transaction + 65536;
     oldest bigint := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
@@ -177,14 +178,14 @@ DECLARE
     system bigint := (SELECT control.system_identifier FROM pg_control_system() AS control);
 BEGIN
     IF home.system_identifier = system THEN
-        -- A prepared transaction outlives starts.
+        -- A prepared transaction survives a restart.
         SELECT coalesce(array_agg(former.revision_offset ORDER BY former.place), '{}'),
             coalesce(array_agg(former.until ORDER BY former.place), '{}')
         INTO former_offsets, former_until
         FROM unnest(home.former_offsets, home.former_until) WITH ORDINALITY AS former (revision_offset, until, place)
         WHERE former.until > oldest;
         IF home.revision_offset NOT IN (new_offset, present_offset) THEN
-            -- Of what used that one, prepared transactions alone are left.
+            -- Only prepared transactions can still use that offset.
             former_offsets := former_offsets || home.revision_offset;
             former_until := former_until || this_transaction;
         END IF;
@@ -210,7 +211,7 @@ BEGIN
         timeline = EXCLUDED.timeline, started_at = EXCLUDED.started_at,
         former_offsets = EXCLUDED.former_offsets, former_until = EXCLUDED.former_until, home_table = EXCLUDED.home_table;
 END $$;
-COMMENT ON FUNCTION _set_revision_offset(bigint) IS 'Gives _revision() another offset, from this start of PostgreSQL on.';
+COMMENT ON FUNCTION _set_revision_offset(bigint) IS 'Gives _revision() a new offset, from this start of PostgreSQL on.';
 
 CREATE FUNCTION _move_revisions() RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -224,8 +225,8 @@ BEGIN
         PERFORM _rebase_revisions();
     ELSIF home.started_at <> pg_postmaster_start_time() THEN
         PERFORM _set_revision_offset(_revision() - pg_current_xact_id()::text::bigint);
-        -- The first checkpoint of a start is where the log of the start before has ended, and what is beyond it was never in this
-        -- database. A later one begins before its own record.
+        -- The first checkpoint after a start is where the log of the previous start ended; nothing beyond it was ever in this
+        -- database. The redo point of a later checkpoint is before its record.
         SELECT checkpoint_lsn - '0/0'::pg_lsn INTO start_position FROM pg_control_checkpoint()
         WHERE checkpoint_lsn = redo_lsn AND current_setting('wal_level') <> 'minimal';
         UPDATE _meta
@@ -235,11 +236,11 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION _move_revisions() IS
-    'Lets the revisions of this start of PostgreSQL be above all before; processes call it when they find another start.';
+    'Raises the revisions of this start of PostgreSQL above all earlier ones; processes call it when they notice a restart.';
 
--- Transaction ids begin anew in the cluster that a dump is restored to. The next revision is then the first multiple of
--- 2^32 above all that are stored: a reader of the old cluster may have caught up to its last transaction, which is
--- beyond its last write.
+-- Transaction ids start again in the cluster to which a dump is restored. The next revision is then the first multiple of
+-- 2^32 above all stored ones: a client of the old cluster may have caught up to its last transaction, which is later than its
+-- last write.
 CREATE FUNCTION _rebase_revisions() RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -259,7 +260,7 @@ BEGIN
         EXECUTE format('SELECT coalesce(max(_revision), 0) FROM %s', record_table) INTO highest_here;
         highest := greatest(highest, highest_here);
     END LOOP;
-    -- Above what another database has stamped since, too, of which this one is a copy.
+    -- This is also above what the original has stamped since, if this database is a copy.
     PERFORM _set_revision_offset(
         greatest((highest >> 32) + 1 << 32, (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 1577836800000 << 11)
         - pg_current_xact_id()::text::bigint
@@ -267,7 +268,7 @@ BEGIN
     UPDATE _meta SET history = gen_random_uuid(), start_id = DEFAULT, former_starts = '{}', former_ends = '{}';
 END $$;
 COMMENT ON FUNCTION _rebase_revisions() IS
-    'Lets revisions grow on after a restore into another cluster; the service calls it when it starts there.';
+    'Keeps revisions growing after a restore into another cluster; the service calls it when it starts there.';
 
 SELECT _set_revision_offset(0);
 
@@ -287,17 +288,17 @@ CREATE TABLE _tombstone (
 );
 CREATE INDEX ON _tombstone USING brin (deleted_at);
 COMMENT ON TABLE _tombstone IS
-    'The records that were deleted, or that some no longer see, for clients that catch up from a change token.';
+    'The records that were deleted or that some users no longer see, for clients that catch up from a change token.';
 COMMENT ON COLUMN _tombstone.type IS 'The record type.';
 COMMENT ON COLUMN _tombstone.id IS 'The _id that the row had.';
 COMMENT ON COLUMN _tombstone.database IS 'The _database that the row had.';
 COMMENT ON COLUMN _tombstone.owner IS 'The _owner that the row had.';
-COMMENT ON COLUMN _tombstone.access IS 'The _access that the row had, which says who may learn that it is gone.';
+COMMENT ON COLUMN _tombstone.access IS 'The _access that the row had, which decides who may learn that it is gone.';
 COMMENT ON COLUMN _tombstone.revision IS 'The revision of the deletion or the change.';
 COMMENT ON COLUMN _tombstone.deleted_at IS 'When the row was deleted or changed.';
-COMMENT ON COLUMN _tombstone.kind IS 'd: the row was deleted, or has another _id; h: its owner, list or database was changed.';
+COMMENT ON COLUMN _tombstone.kind IS 'd: the row was deleted or given another _id; h: its owner, access list or database was changed.';
 COMMENT ON COLUMN _tombstone.members IS
-    'The users in the fields that a class rule on reading names, {"assignee": "ann"}; NULL: it names none.';
+    'The users in the fields that the class rule for reading names, {"assignee": "ann"}; NULL: no users.';
 
 CREATE FUNCTION _named_fields(type text) RETURNS text[] LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -309,15 +310,15 @@ BEGIN
     );
 END $$;
 COMMENT ON FUNCTION _named_fields(text) IS
-    'The fields whose users read the records of a type, as its class rule says; NULL: there are none.';
+    'The fields whose users may read the records of a type by its class rule; NULL: no fields.';
 
 CREATE FUNCTION _users_in(row_now jsonb, fields text[]) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT jsonb_object_agg(name, row_now -> name) FROM unnest(fields) AS name
     WHERE row_now -> name IS NOT NULL AND row_now -> name <> 'null'
 $$;
-COMMENT ON FUNCTION _users_in(jsonb, text[]) IS 'The users in some fields of a row, by the names of these.';
+COMMENT ON FUNCTION _users_in(jsonb, text[]) IS 'The users in some fields of a row, by field name.';
 
--- These run as the owner of the schema, so that every deletion leaves a tombstone, whatever the role.
+-- These functions run as the owner of the schema, so that a deletion by any role leaves a tombstone.
 CREATE FUNCTION _tombstone_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -363,10 +364,10 @@ BEGIN
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _tombstone_renamed() IS 'Leaves a tombstone for the old id of a row that was given another one.';
+COMMENT ON FUNCTION _tombstone_renamed() IS 'Leaves a tombstone for the old id of a row that was given a new one.';
 
--- Who could read a row with its old owner and list learns from this that it may be out of sight. Of the states that a row has within a
--- transaction, others have seen the first one alone.
+-- Clients that could read a row with its old owner and list learn from the tombstone that they may no longer see it. If a
+-- transaction changes a row several times, only its first state was visible to others.
 CREATE FUNCTION _conceal() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -380,7 +381,7 @@ BEGIN
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _conceal() IS 'Leaves a tombstone with the old owner and list of a row that was given others.';
+COMMENT ON FUNCTION _conceal() IS 'Leaves a tombstone with the old owner, access list and database of a row when one of them changes.';
 
 CREATE FUNCTION _conceal_named() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
@@ -396,15 +397,15 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _conceal_named() IS
-    'Leaves a tombstone for a row in whose fields, which a class rule on reading names, other users stand now.';
+    'Leaves a tombstone for a row when the users change in the fields that its class rule for reading names.';
 
--- Only types with such a rule pay for it. The trigger names no column, so that fields are added, retyped and deleted as ever.
+-- Only types with such a rule have the trigger. It names no column, so that fields can be added, retyped and deleted.
 CREATE FUNCTION _watch_named_fields(type text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
     record_table regclass := to_regclass(format('%I', type));
     is_watched boolean := EXISTS (SELECT FROM pg_trigger WHERE tgrelid = record_table AND tgname = '_conceal_named');
-    -- The first type is made before there are rules.
+    -- The first type is created before the tables of rules.
     is_named boolean := CASE WHEN to_regclass('_class_rule') IS NOT NULL THEN _named_fields(type) IS NOT NULL ELSE false END;
 BEGIN
     IF record_table IS NULL OR is_watched = is_named THEN
@@ -418,15 +419,15 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION _watch_named_fields(text) IS
-    'Gives a record type the trigger _conceal_named where its class rule on reading names fields, and takes it away elsewhere.';
+    'Creates the trigger _conceal_named on a record type whose class rule for reading names fields, and drops it from other types.';
 
 -- Text ----------------------------------------------------------------------------------------------------------------
 
--- Texts are compared by the bytes of their UTF-8, whatever the locale of the database, so that every server and client
--- has one order (Documentation/Decisions/text-and-places.md).
+-- Texts are compared by the bytes of their UTF-8 in every locale, so that all servers and clients have the same order
+-- (Documentation/Decisions/text-and-places.md).
 
--- Not STRICT, since the planner would not put a strict function's body in the place of its call. ICU's lower case takes
--- the sigma at the end of a word for another letter.
+-- Not STRICT, since the planner would not inline a strict function. In ICU's lower case, the sigma at the end of a word is
+-- another letter.
 DO $do$
 BEGIN
     EXECUTE format($function$
@@ -439,12 +440,11 @@ BEGIN
         CASE WHEN EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') THEN '"und-x-icu"' ELSE '"default"' END
     );
 END $do$;
-COMMENT ON FUNCTION _fold(text) IS 'A text without the difference of upper and lower case, as queries compare it.';
+COMMENT ON FUNCTION _fold(text) IS 'A text without differences of case, as queries compare it.';
 
--- STRICT and without the body in the place of the call, since an index is looked up by the call. The bounds keep the words of
--- any text within those of a tsvector: a word has 2 kB there, all have 1 MB.
--- A thousand times as costly as a comparison, which PostgreSQL has to know: it would read a table in the order of its ids, rather
--- than what an index finds, for the first records that have some words.
+-- STRICT and never inlined, since the planner matches an index by the call. The bounds keep the words of any text within the
+-- limits of a tsvector, 2 kB for a word and 1 MB for all. The function costs a thousand times as much as a comparison. If
+-- PostgreSQL did not know that, it would look for the first records with some words in the order of ids, without the index.
 CREATE FUNCTION _words(value text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL RESTRICTED STRICT COST 1000
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -457,16 +457,16 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _words(text) IS 'The words of a text in lower case, as queries look for them.';
 
--- The bound keeps the stems of any text within the 1 MB of a tsvector: of the worst texts a character makes some 9 bytes.
+-- The bound keeps the stems of any text within the 1 MB of a tsvector: in the worst texts a character takes about 9 bytes.
 CREATE FUNCTION _words(language regconfig, value text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL RESTRICTED STRICT COST 1000
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN to_tsvector(language, left(value, 100000));
 END $$;
-COMMENT ON FUNCTION _words(regconfig, text) IS 'The words of a text in a language, by their stems and places.';
+COMMENT ON FUNCTION _words(regconfig, text) IS 'The words of a text in a language, as stems with their positions.';
 
--- Rebuilds indexes and no rows. A trigger keeps the type of its columns from being changed, so it is made again. What a
--- view, a policy or a computed column depends on stays as it is.
+-- Rebuilds indexes but no rows. Triggers prevent a change of the types of their columns, so they are dropped and created
+-- again. Columns on which a view, a policy or a computed column depends stay as they are.
 CREATE FUNCTION _order_by_bytes(type text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -511,21 +511,21 @@ COMMENT ON FUNCTION _order_by_bytes(text) IS
 
 -- Values inside of JSON -----------------------------------------------------------------------------------------------
 
--- Not STRICT, since the planner would not put a strict function's body in the place of its call.
+-- Not STRICT, since the planner would not inline a strict function.
 CREATE FUNCTION _json_text(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN jsonb_typeof(value) = 'string' THEN value #>> '{}' END $$;
-COMMENT ON FUNCTION _json_text(jsonb) IS 'The text that a value inside of JSON is; NULL for any other.';
+COMMENT ON FUNCTION _json_text(jsonb) IS 'The text of a string inside of JSON; NULL for any other value.';
 
 CREATE FUNCTION _json_number(value jsonb) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN value::numeric END $$;
-COMMENT ON FUNCTION _json_number(jsonb) IS 'The number that a value inside of JSON is, with every digit; NULL for any other.';
+COMMENT ON FUNCTION _json_number(jsonb) IS 'A number inside of JSON with all its digits; NULL for any other value.';
 
 CREATE FUNCTION _json_boolean(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN jsonb_typeof(value) = 'boolean' THEN value::boolean END $$;
-COMMENT ON FUNCTION _json_boolean(jsonb) IS 'Whether a value inside of JSON is true; NULL for one that is no boolean.';
+COMMENT ON FUNCTION _json_boolean(jsonb) IS 'A boolean inside of JSON; NULL for any other value.';
 
--- Computed here and not by a cast to timestamptz, which reads far more, depends on settings of the session and fails for what is
--- none: this one is the same for every row of an index and NULL where there is no instant. It names nothing outside of pg_catalog.
+-- Not a cast to timestamptz, which accepts far more texts, depends on settings of the session, and fails for all others. An
+-- index needs the same result in every session, and NULL for any other value. The body names nothing outside of pg_catalog.
 CREATE FUNCTION _json_instant(value jsonb) RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
 DECLARE
     moment text;
@@ -551,22 +551,22 @@ BEGIN
     ELSIF moment IN ('infinity', '-infinity') THEN
         RETURN CASE moment WHEN 'infinity' THEN timestamptz 'infinity' ELSE timestamptz '-infinity' END;
     END IF;
-    -- Without groups, which take ten times as long.
+    -- Without capturing groups, which take ten times as long.
     IF moment !~ (
         '^(?:[0-9]{4}|[+-][0-9]{6})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])'
         '[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.][0-9]+)?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$'
     ) COLLATE "C" OR starts_with(moment, '-000000') THEN
         RETURN NULL;
     END IF;
-    -- The year is of four digits, or of a sign and six; the rest of it is behind a hyphen, "02-07T06:42:59.871181+01:00".
+    -- The year has four digits, or a sign and six digits. A hyphen and the rest follow, "02-07T06:42:59.871181+01:00".
     year := left(moment, strpos(substr(moment, 2), '-'));
     tail := substr(moment, strpos(substr(moment, 2), '-') + 2);
     month := left(tail, 2);
-    -- The calendar is the same every 400 years, so that the day is looked up in the years from 2000 to 2399.
+    -- The calendar repeats every 400 years, so the day is looked up in the years from 2000 to 2399.
     cycle := floor((year - 2000) / 400.0);
     the_day := make_date(year - 400 * cycle, month, 1) + (substr(tail, 4, 2)::integer - 1);
     days := the_day - date '2000-01-01' + 146097 * cycle;
-    -- Days that no offset brings into the range are left out before their microseconds exceed 64 bits.
+    -- Days that no offset brings into the range are rejected before their microseconds exceed 64 bits.
     IF date_part('month', the_day) <> month OR days NOT BETWEEN -2451546 AND 106751984 THEN
         RETURN NULL;
     END IF;
@@ -578,26 +578,26 @@ BEGIN
         seconds := seconds - (left(zone, 1) || '1')::integer
             * (3600 * substr(zone, 2, 2)::integer + 60 * right(zone, 2)::integer);
     END IF;
-    -- Half a microsecond and more is one.
+    -- Half a microsecond or more is rounded up.
     microseconds := 86400000000 * days + 1000000::bigint * seconds + rpad(substr(tail, 2, 6), 6, '0')::integer
         + (substr(tail, 8, 1) IN ('5', '6', '7', '8', '9'))::integer;
-    -- What timestamptz holds.
+    -- The range of timestamptz.
     IF microseconds < -211813488000000000 OR microseconds >= 9223371331200000000 THEN
         RETURN NULL;
     END IF;
-    -- The day has to be one of timestamp by itself, so that the rest is behind its midnight.
+    -- The day by itself has to be in the range of timestamp, so the rest is counted from its midnight.
     since_midnight := (microseconds % 86400000000 + 86400000000) % 86400000000;
     days := (microseconds - since_midnight) / 86400000000;
     RETURN (timestamp '2000-01-01' + (days * interval '1 day' + since_midnight * interval '1 microsecond'))
         AT TIME ZONE interval '0';
 END $$;
 COMMENT ON FUNCTION _json_instant(jsonb) IS
-    'The instant that a value inside of JSON is, a text of RFC 3339 with an offset or {"$type": "date", "$date": text}; NULL for any other.';
+    'An instant inside of JSON, a text of RFC 3339 with an offset or {"$type": "date", "$date": text}; NULL for any other value.';
 
 -- Live changes --------------------------------------------------------------------------------------------------------
 
--- Live queries follow the changes of a publication (Documentation/Decisions/change-feed.md). Its name is one of
--- the whole database, so it has that of the schema in it.
+-- Live queries follow the changes of a publication (Documentation/Decisions/change-feed.md). The names of publications are
+-- unique in the whole database, so the name contains that of the schema.
 CREATE FUNCTION _publication_name() RETURNS text LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -605,7 +605,7 @@ DECLARE
 BEGIN
     RETURN CASE WHEN octet_length(name) <= 63 THEN name ELSE 'skyrow_' || md5(name) END;
 END $$;
-COMMENT ON FUNCTION _publication_name() IS 'The name of the publication of this schema, skyrow_app.';
+COMMENT ON FUNCTION _publication_name() IS 'The name of the publication of this schema, such as skyrow_app.';
 
 CREATE FUNCTION _unpublished(only_table regclass DEFAULT NULL) RETURNS SETOF regclass LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -626,15 +626,15 @@ SET search_path FROM CURRENT AS $$
         AND NOT EXISTS (
             SELECT FROM pg_publication JOIN pg_publication_rel AS member ON prpubid = pg_publication.oid
             WHERE pubname = _publication_name() AND prrelid = relation.oid
-                -- All of its changes, which neither a filter of rows nor a list of columns lets through.
+                -- All of its changes, without a row filter or a column list.
                 AND pubinsert AND pubupdate AND pubdelete AND pubtruncate
                 AND to_jsonb(member) ->> 'prqual' IS NULL AND to_jsonb(member) ->> 'prattrs' IS NULL
         )
     ORDER BY relation.oid
 $$;
-COMMENT ON FUNCTION _unpublished(regclass) IS 'The tables whose changes are to be published and are not: record tables, and _tombstone.';
+COMMENT ON FUNCTION _unpublished(regclass) IS 'The record tables, and _tombstone, whose changes should be published but are not.';
 
--- A role without the right does without live changes: whatever asks for this goes on.
+-- A role without the privilege gets no live changes; its caller continues without them.
 CREATE FUNCTION _publish(only_table regclass DEFAULT NULL) RETURNS text LANGUAGE plpgsql
 SET search_path FROM CURRENT SET client_min_messages = error AS $$
 DECLARE
@@ -661,7 +661,7 @@ BEGIN
     END;
     FOR missing IN SELECT _unpublished(only_table) LOOP
         BEGIN
-            -- A published table in which nothing tells rows apart would refuse every UPDATE.
+            -- PostgreSQL refuses every UPDATE of a published table without a replica identity.
             IF EXISTS (
                 SELECT FROM pg_class
                 WHERE oid = missing AND (relreplident = 'n' OR relreplident = 'd' AND NOT EXISTS (
@@ -685,14 +685,14 @@ BEGIN
     RETURN reason;
 END $$;
 COMMENT ON FUNCTION _publish(regclass) IS
-    'Makes the publication and adds the record tables that it lacks; returns what was not permitted, NULL where all was.';
+    'Creates the publication and adds the record tables that it lacks; returns an error message if that was not permitted, otherwise NULL.';
 
 -- Record tables -------------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION _stamp() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
-    -- A column that is being made changes nothing that anybody reads.
+    -- Filling a column that is still being created changes nothing that clients read.
     IF current_setting('skyrow.keeps_revision', true) = 'on' THEN
         RETURN NEW;
     END IF;
@@ -704,8 +704,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _stamp() IS 'Gives a row that is updated by hand its new revision and time.';
 
--- Functions in plpgsql and not expressions: PostgreSQL reads a check's expression anew for each statement, and these would take
--- longer to read than the rest of an insert (Documentation/Decisions/tables-and-values.md).
+-- PL/pgSQL functions, not expressions: PostgreSQL parses a check's expression for each statement, and these would take longer
+-- to parse than the rest of an insert (Documentation/Decisions/tables-and-values.md).
 CREATE FUNCTION _id_fits(id text, database text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN CASE database
@@ -714,23 +714,23 @@ BEGIN
     END;
 END $$;
 COMMENT ON FUNCTION _id_fits(text, text) IS
-    'Whether the id of a public row is 1 to 255 bytes without ~ at their beginning, and that of a private one such an id behind ~<user id>/.';
+    'Whether the _id of a public row has 1 to 255 bytes and does not begin with ~, and that of a private row is such an id after ~<user id>/.';
 
 CREATE FUNCTION _database_fits(database text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    -- The wire id begins after the first slash, so the user id may hold none.
+    -- The wire id begins after the first slash, so the user id must not contain one.
     RETURN database = '_public' OR database <> '' AND NOT starts_with(database, '_') AND strpos(database, '/') = 0;
 END $$;
-COMMENT ON FUNCTION _database_fits(text) IS 'Whether a database is _public or the id of a user, which has no slash and no _ at its beginning.';
+COMMENT ON FUNCTION _database_fits(text) IS 'Whether a database is _public or the id of a user, which contains no slash and does not begin with _.';
 
 CREATE FUNCTION _access_fits(access jsonb) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
 BEGIN
     RETURN CASE
         WHEN jsonb_typeof(access) <> 'object' THEN false
-        -- A long list makes every query slower that meets the row. Settings bound requests further.
+        -- A long list slows down every query that reads the row. Settings limit requests further.
         WHEN pg_column_size(access) > 1048576 THEN false
-        -- Reading asks for the key alone, so a value that is no level must not get in. Not lax, which would take ["read"] for
-        -- "read".
+        -- Statements that read test only whether the key exists, so a value that is not a level must not get in. The path is
+        -- strict, since a lax one would accept ["read"] as "read".
         ELSE NOT coalesce(access @? 'strict $.* ? (
             (@ == "read" || @ == "update" || @ == "delete" || @ == "write") is unknown
             || !(@ == "read" || @ == "update" || @ == "delete" || @ == "write")
@@ -738,10 +738,10 @@ BEGIN
     END;
 END $$;
 COMMENT ON FUNCTION _access_fits(jsonb) IS
-    'Whether an access list is an object of subjects with the levels read, update, delete or write, of 1 MB at most; NULL is none.';
+    'Whether an access list is an object of at most 1 MB that gives subjects the levels read, update, delete or write; NULL: no list.';
 
--- Conditions on a relation are part of statements about types whose lists name it, so that others do not pay for it. The first
--- such entry says so, on whatever way it is written.
+-- Only statements about types whose lists name a relation have conditions on it, so that other types do not pay for them. This
+-- trigger notes the first such entry, also of rows that psql writes.
 CREATE FUNCTION _note_relation_entry() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -750,7 +750,7 @@ DECLARE
     );
 BEGIN
     IF NOT EXISTS (SELECT FROM _class_option AS option WHERE option.type = TG_TABLE_NAME AND option.relations @> named) THEN
-        -- First what a change of the rules locks first.
+        -- A change of the rules locks this row first, too.
         PERFORM FROM _version AS known WHERE known.name = 'rules' FOR UPDATE;
         INSERT INTO _class_option AS option (type, relations) VALUES (TG_TABLE_NAME, named)
         ON CONFLICT (type) DO UPDATE SET relations = ARRAY(
@@ -760,10 +760,10 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _note_relation_entry() IS
-    'Notes of a record type which relations of users the access lists of its records name.';
+    'Notes which relations of users the access lists of a record type name.';
 
--- What a record table has besides its columns, with the names by which "skyrow schema apply" has one made again. Indexes
--- are few, since each one costs every insert (Documentation/Decisions/tables-and-values.md).
+-- What a record table has besides its columns, with the names by which "skyrow schema apply" creates a part again. There are
+-- few indexes, since each of them slows down every insert (Documentation/Decisions/tables-and-values.md).
 CREATE FUNCTION _create_type_parts(type text, only_part text DEFAULT NULL, validates boolean DEFAULT true) RETURNS void
 LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -801,7 +801,7 @@ BEGIN
         ) AS parts (name, statement)
         WHERE only_part IS NULL OR name = only_part
     LOOP
-        -- A broken one may be in its place.
+        -- There may be a broken part of this name.
         IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = record_table AND tgname = part.name) THEN
             EXECUTE format('DROP TRIGGER %I ON %I', part.name, type);
         END IF;
@@ -813,10 +813,10 @@ BEGIN
             EXECUTE format(
                 'COMMENT ON CONSTRAINT %I ON %I IS %L', part.name, type, CASE part.name
                     WHEN '_id_fits' THEN
-                        'The _id of a public record is 1 to 255 bytes without ~ at their beginning; in a private database it is ~<user id>/<id>.'
+                        'The _id of a public record has 1 to 255 bytes and does not begin with ~; in a private database it is ~<user id>/<id>.'
                     WHEN '_database_fits' THEN
-                        'The _database is _public, or the id of a user, which has no slash and no _ at its beginning.'
-                    ELSE 'The _access is an object of subjects with the levels read, update, delete or write, of 1 MB at most.'
+                        'The _database is _public, or the id of a user, which contains no slash and does not begin with _.'
+                    ELSE 'The _access is an object of at most 1 MB that gives subjects the levels read, update, delete or write.'
                 END
             );
         ELSE
@@ -828,7 +828,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION _create_type_parts(text, text, boolean) IS
-    'Creates what the table of a record type has besides columns, or one part of it anew: '
+    'Creates what the table of a record type has besides columns, or replaces one part of it: '
     'SELECT _create_type_parts(''movie'', ''_stamp'').';
 
 -- The table of a record type with everything that Documentation/Concepts.md lists.
@@ -838,7 +838,7 @@ DECLARE
     about record;
 BEGIN
     IF type !~ '^[A-Za-z][A-Za-z0-9_]{0,62}$' THEN
-        RAISE EXCEPTION 'A record type is named by a letter and at most 62 letters, digits or underscores.'
+        RAISE EXCEPTION 'A record type name must be a letter followed by at most 62 letters, digits or underscores.'
             USING ERRCODE = 'invalid_name';
     END IF;
     EXECUTE format($table$
@@ -855,16 +855,16 @@ BEGIN
         )$table$, type);
     PERFORM _create_type_parts(type);
     PERFORM _watch_named_fields(type);
-    -- Which live queries a record leaves is decided by the whole row before its change.
+    -- The whole row before a change decides which live queries a record leaves.
     EXECUTE format('ALTER TABLE %I REPLICA IDENTITY FULL', type);
     PERFORM _publish(format('%I', type)::regclass);
     EXECUTE format('COMMENT ON TABLE %I IS %L', type, 'Records of the type ' || type || '.');
     FOR about IN
         SELECT * FROM (VALUES
             ('_id', 'The record''s id; in a private database ~<user id>/<id>.'),
-            ('_database', 'The database the row is in: _public, or the id of the user who sees it alone.'),
+            ('_database', 'The database of the row: _public, or the id of the only user who sees it.'),
             ('_owner', 'The id of the user who owns the record.'),
-            ('_access', 'The record''s own access list, {"role:editor": "write"}; NULL: everyone reads it, its owner writes it.'),
+            ('_access', 'The record''s own access list, {"role:editor": "write"}; NULL: everyone may read it, and its owner may write it.'),
             ('_created_at', 'When the record was created.'),
             ('_created_by', 'The id of the user who created the record.'),
             ('_updated_at', 'When the record was last changed.'),
@@ -880,8 +880,9 @@ COMMENT ON FUNCTION _create_type(text) IS
 
 -- Sequence fields -----------------------------------------------------------------------------------------------------
 
--- Runs as the owner of the schema, since who may write a row need not have a right to its sequences. For tables with a
--- sequence only, once a statement: a column is found by its sequence, so that it may be renamed.
+-- Runs as the owner of the schema, since a role that may write a row need not have privileges on its sequences. Only tables
+-- with a sequence have the trigger, which fires once for a statement. It finds a column by its sequence, so that the column
+-- may be renamed.
 CREATE FUNCTION _advance_sequences() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -889,11 +890,11 @@ DECLARE
     highest bigint;
 BEGIN
     FOR field IN SELECT name, numbers FROM _sequences(TG_RELID) LOOP
-        -- Beyond 2^53 a number is nothing to count on from: one save could use up the sequence.
+        -- A number beyond 2^53 does not advance the sequence: one save could exhaust it.
         EXECUTE format('SELECT max(%1$I) FROM new_row WHERE %1$I < 9007199254740992', field.name) INTO highest;
         CONTINUE WHEN highest IS NULL OR highest <= coalesce(pg_sequence_last_value(field.numbers), 0);
         IF highest - coalesce(pg_sequence_last_value(field.numbers), 0) <= 10000 THEN
-            -- nextval() goes forward only, also while other sessions draw numbers.
+            -- nextval() only moves forward, also while other sessions use the sequence.
             WHILE nextval(field.numbers) < highest LOOP
             END LOOP;
         ELSE
@@ -906,7 +907,7 @@ BEGIN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _advance_sequences() IS
-    'Lets the sequences of a table count on from the highest numbers that a statement wrote.';
+    'Advances the sequences of a table to the highest numbers that a statement wrote.';
 
 CREATE FUNCTION _sequences(record_table oid) RETURNS TABLE (name name, number smallint, numbers regclass)
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
@@ -916,9 +917,9 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
         AND (attidentity <> '' OR atthasdef)
         AND pg_get_serial_sequence(attrelid::regclass::text, attname) IS NOT NULL
 $$;
-COMMENT ON FUNCTION _sequences(oid) IS 'The fields of a record table that are counted up, and their sequences.';
+COMMENT ON FUNCTION _sequences(oid) IS 'The sequence fields of a record table, and their sequences.';
 
--- The index is a partial one, as that of a reference is, so that it is no index of a schema file's.
+-- The index is partial, like that of a reference, so that it is not taken for an index of a schema file.
 CREATE FUNCTION _keep_sequences(type text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -936,7 +937,7 @@ BEGIN
             BEGIN
                 EXECUTE format('CREATE UNIQUE INDEX ON %1$I (%2$I) WHERE %2$I IS NOT NULL', type, field.name);
             EXCEPTION WHEN unique_violation THEN
-                RAISE WARNING 'The field % of % has a number twice, so its numbers are not made unique.',
+                RAISE WARNING 'The field % of % contains a number twice, so it gets no unique index.',
                     field.name, type;
             END;
         END IF;
@@ -960,7 +961,7 @@ BEGIN
     );
 END $$;
 COMMENT ON FUNCTION _keep_sequences(text) IS
-    'Makes the sequence fields of a record type unique and lets them count on from numbers that are written by hand.';
+    'Makes the sequence fields of a record type unique, and has their sequences continue after numbers that are written by hand.';
 
 -- Parents -------------------------------------------------------------------------------------------------------------
 
@@ -987,9 +988,9 @@ BEGIN
     END LOOP;
     RETURN level;
 END $$;
-COMMENT ON FUNCTION _count_above(regclass, text) IS 'How many records stand above a record of a table with that parent.';
+COMMENT ON FUNCTION _count_above(regclass, text) IS 'How many records are above a record of a table with that parent.';
 
--- A level of more records than these takes too long to look at, and counts as too deep.
+-- A level with more than 100,000 records takes too long to search, and counts as too deep.
 CREATE FUNCTION _reaches_below(here regclass, ids text[], levels integer) RETURNS boolean LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -1011,11 +1012,11 @@ BEGIN
     END LOOP;
     RETURN false;
 END $$;
-COMMENT ON FUNCTION _reaches_below(regclass, text[], integer) IS 'Whether records stand more than so many levels below others.';
+COMMENT ON FUNCTION _reaches_below(regclass, text[], integer) IS 'Whether some records are more than a number of levels below the given ones.';
 
--- The tables and columns on the way up are those of foreign keys of psql's making, too. It runs as the owner of the schema, since a
--- role that may write a record need not see those above it. Rows that others are changing are waited for: two changes, each
--- of which would be right alone, could make a circle.
+-- The way up also follows foreign keys that psql made. The function runs as the owner of the schema, since a role that may
+-- write a record need not see those above it. It waits for rows that other transactions are changing: two changes that are
+-- valid by themselves could together make a cycle.
 CREATE FUNCTION _check_parent() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -1038,29 +1039,29 @@ BEGIN
         EXIT WHEN above IS NULL OR above_id IS NULL;
         level := level + 1;
         IF level > 32 OR above = TG_RELID AND above_id = NEW._id THEN
-            RAISE EXCEPTION 'A record does not stand below itself, and at most 32 records stand above it.'
+            RAISE EXCEPTION 'A record cannot be below itself, and at most 32 records can be above it.'
                 USING ERRCODE = 'check_violation', CONSTRAINT = '_check_parent', TABLE = TG_TABLE_NAME;
         END IF;
         EXIT WHEN NOT EXISTS (
             SELECT FROM pg_attribute WHERE attrelid = above AND attname = '_parent' AND NOT attisdropped
         );
-        -- Nothing leads to a new record but what the same statement writes.
+        -- An insert locks nothing: only records of the same statement can refer to a new record.
         EXECUTE format(
             'SELECT _parent FROM %s WHERE _id = $1%s', above, CASE TG_OP WHEN 'UPDATE' THEN ' FOR SHARE' ELSE '' END
         ) INTO above_id USING above_id;
         here := above;
     END LOOP;
-    -- What stands below a record goes along when it moves.
+    -- The records below a record move with it.
     IF TG_OP = 'UPDATE' THEN
         level_before := _count_above(TG_RELID, OLD._parent);
         IF level > level_before AND _reaches_below(TG_RELID, ARRAY[NEW._id], 32 - level) THEN
-            RAISE EXCEPTION 'At most 32 records stand above one that stands below this.'
+            RAISE EXCEPTION 'At most 32 records can be above a record, also above those that are below this one.'
                 USING ERRCODE = 'check_violation', CONSTRAINT = '_check_parent', TABLE = TG_TABLE_NAME;
         END IF;
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _check_parent() IS 'Keeps a record from standing below itself, and below more than 32 others.';
+COMMENT ON FUNCTION _check_parent() IS 'Refuses a parent that would put a record below itself or below more than 32 others.';
 
 CREATE FUNCTION _keep_parent(type text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -1070,12 +1071,12 @@ BEGIN
         'WHEN (NEW._parent IS NOT NULL) EXECUTE FUNCTION _check_parent()', type
     );
 END $$;
-COMMENT ON FUNCTION _keep_parent(text) IS 'Has the column _parent of a record type checked whenever it is written: SELECT _keep_parent(''item'').';
+COMMENT ON FUNCTION _keep_parent(text) IS 'Creates the trigger that checks the column _parent of a record type: SELECT _keep_parent(''item'').';
 
 -- Relations -----------------------------------------------------------------------------------------------------------
 
--- A relation is a table with a row for each member. A column without a value stands for it in the type's table, whose check
--- names the table of the members: PostgreSQL keeps the object and not its name.
+-- A relation is a table with a row for each member. A column without values stands for it in the type's table. A check of the
+-- column refers to the table of the members: PostgreSQL stores the object, not its name, so the reference survives renaming.
 
 CREATE FUNCTION _members(type text, field text) RETURNS regclass LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -1106,7 +1107,7 @@ BEGIN
         'Stands for a relation; its members are in a table of their own.'
     );
 END $$;
-COMMENT ON FUNCTION _describe_relation(text, text, text) IS 'Says in the comments of a relation what it is.';
+COMMENT ON FUNCTION _describe_relation(text, text, text) IS 'Sets the comments of a relation''s table and column.';
 
 CREATE FUNCTION _create_relation(type text, field text, target text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -1122,7 +1123,7 @@ BEGIN
         )', members, type, target
     );
     EXECUTE format('CREATE INDEX ON %I (_to, _from)', members);
-    -- The column has no value in any row, so none is looked at while others wait.
+    -- No row has a value in the column, so the check needs no scan while others wait.
     EXECUTE format(
         'ALTER TABLE %1$I ADD COLUMN %2$I boolean, ADD CHECK (%2$I IS NULL AND %3$L::regclass IS NOT NULL) NOT VALID',
         type, field, quote_ident(members)
@@ -1150,7 +1151,7 @@ BEGIN
     PERFORM _describe_relation(type, new_field, target);
 END $$;
 COMMENT ON FUNCTION _rename_relation(text, text, text) IS
-    'Gives a relation another name: SELECT _rename_relation(''post'', ''likes'', ''fans'').';
+    'Renames a relation: SELECT _rename_relation(''post'', ''likes'', ''fans'').';
 
 CREATE FUNCTION _delete_relation(type text, field text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -1162,7 +1163,7 @@ BEGIN
     EXECUTE format('DROP TABLE %s', members);
 END $$;
 COMMENT ON FUNCTION _delete_relation(text, text) IS
-    'Deletes a relation and what its members are, not the members: SELECT _delete_relation(''post'', ''likes'').';
+    'Deletes a relation, but not the records that are its members: SELECT _delete_relation(''post'', ''likes'').';
 
 -- All relations of a type, by the names of their fields.
 CREATE FUNCTION _relations(type text) RETURNS SETOF text LANGUAGE sql STABLE
@@ -1179,7 +1180,7 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM _rename_relation(type, field, field) FROM _relations(type) AS field;
 END $$;
-COMMENT ON FUNCTION _rename_relations(text) IS 'Names the tables of a type''s relations after the name that the type has now.';
+COMMENT ON FUNCTION _rename_relations(text) IS 'Renames the tables of a type''s relations after the type was renamed.';
 
 CREATE FUNCTION _delete_relations(type text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -1188,14 +1189,14 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _delete_relations(text) IS 'Deletes the relations of a record type.';
 
--- A question of its own, which sees what others have added while the statement around it waited for the record's row.
+-- A separate statement, which sees what others added while the statement around it waited for the record's row.
 CREATE FUNCTION _unrelate(members regclass, owner text, ids text[]) RETURNS boolean LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     EXECUTE format('DELETE FROM %s WHERE _from = $1 AND _to = ANY ($2)', members) USING owner, ids;
     RETURN true;
 END $$;
-COMMENT ON FUNCTION _unrelate(regclass, text, text[]) IS 'Removes members from the relation of a record; true.';
+COMMENT ON FUNCTION _unrelate(regclass, text, text[]) IS 'Removes members from the relation of a record; returns true.';
 
 -- Accounts ------------------------------------------------------------------------------------------------------------
 
@@ -1262,7 +1263,7 @@ BEGIN
     END LOOP;
     RETURN decoded;
 END $$;
-COMMENT ON FUNCTION _decoded_label(text) IS 'A label of an internationalised domain in letters (RFC 3492); NULL for any other.';
+COMMENT ON FUNCTION _decoded_label(text) IS 'The Unicode form of a label of an internationalised domain (RFC 3492); NULL for any other label.';
 
 CREATE FUNCTION _login_domain(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -1280,12 +1281,13 @@ BEGIN
     END LOOP;
     RETURN left(value, host - 1) || array_to_string(labels, '.');
 END $$;
-COMMENT ON FUNCTION _login_domain(text) IS 'A mail address with its domain in letters, where that is internationalised; any other text as it is.';
+COMMENT ON FUNCTION _login_domain(text) IS 'A mail address with its internationalised domain in Unicode; any other text unchanged.';
 
--- Two texts that people take for one login key are one here: NFKC makes one of what differs in form alone, code points that
--- show nothing are left out (Unicode's Default_Ignorable_Code_Point, and control characters), white space is one space and none at
--- an end, internationalised domains are in letters, and letters are folded. Upper case between two lower ones unites what has
--- two lower forms, such as the sigmas. ICU folds alike everywhere; a PostgreSQL without it folds as the database does.
+-- Texts that people take for the same login key have one form. NFKC unifies what differs only in form, invisible code points
+-- (Unicode's Default_Ignorable_Code_Point, and control characters) are removed, white space becomes one space and is removed
+-- at both ends, internationalised domains are in Unicode, and letters are folded. Upper case between two lower cases unifies
+-- letters with two lower-case forms, such as the sigmas. ICU folds alike everywhere; PostgreSQL without ICU folds as the
+-- locale of the database says.
 DO $do$
 BEGIN
     EXECUTE format($function$
@@ -1316,7 +1318,7 @@ COMMENT ON COLUMN "user".username IS 'A name to log in with.';
 COMMENT ON COLUMN "user".email IS 'A mail address to log in with.';
 COMMENT ON COLUMN "user".last_login_at IS 'When the user last logged in.';
 COMMENT ON COLUMN "user"._verified IS
-    'Whether the address is the verified one; NULL: no one has begun to verify one. Kept by triggers, whatever is written.';
+    'Whether the address is the verified one; NULL: no verification was ever begun. Triggers set it and replace what is written.';
 CREATE UNIQUE INDEX _login_key_username ON "user" (_login_canonical(username));
 CREATE UNIQUE INDEX _login_key_email ON "user" (_login_canonical(email));
 
@@ -1338,37 +1340,36 @@ CREATE TABLE _user (
 );
 COMMENT ON TABLE _user IS 'The credentials of accounts; profiles are in "user".';
 COMMENT ON COLUMN _user.id IS 'The id of the account and of its profile.';
-COMMENT ON COLUMN _user.password_hash IS 'The hashed password with its parameters; NULL: the account has none.';
+COMMENT ON COLUMN _user.password_hash IS 'The hashed password with its parameters; NULL: the account has no password.';
 COMMENT ON COLUMN _user.token_valid_since IS 'When the access tokens were last revoked; setting it revokes them.';
 COMMENT ON COLUMN _user.disabled IS 'Whether the account is disabled.';
 COMMENT ON COLUMN _user.disabled_message IS 'The message for the user of a disabled account.';
 COMMENT ON COLUMN _user.disabled_until IS 'When a disabled account is enabled again; NULL: never.';
-COMMENT ON COLUMN _user.created_at IS 'When the account was made.';
+COMMENT ON COLUMN _user.created_at IS 'When the account was created.';
 COMMENT ON COLUMN _user.last_login_at IS 'When the user last logged in.';
-COMMENT ON COLUMN _user.last_seen_at IS 'When the user last asked who they are.';
-COMMENT ON COLUMN _user.epoch IS 'Counts how often the access tokens were revoked; a session of another epoch has ended.';
+COMMENT ON COLUMN _user.last_seen_at IS 'When the user last logged in or called the action me.';
+COMMENT ON COLUMN _user.epoch IS 'How often the access tokens were revoked; a session of another epoch has ended.';
 COMMENT ON COLUMN _user.default_access IS
-    'The access list of a new public record of this user that brings none, {"role:editor": "write"}; NULL: that of its type.';
-COMMENT ON COLUMN _user.verified_email IS 'The address that was verified; it counts while the profile has this very one.';
-COMMENT ON COLUMN _user.second_factor IS 'Whether a log-in takes a second factor; kept by a trigger of _factor.';
-COMMENT ON COLUMN _user.password_changed_at IS
-    'When the password was set.';
+    'The access list of new public records that this user saves without one, {"role:editor": "write"}; NULL: that of their type.';
+COMMENT ON COLUMN _user.verified_email IS 'The verified address; it counts while the profile has exactly this address.';
+COMMENT ON COLUMN _user.second_factor IS 'Whether a log-in requires a second factor; a trigger of _factor sets it.';
+COMMENT ON COLUMN _user.password_changed_at IS 'When the password was set.';
 
--- Whether an address is verified follows from two tables. A proof locks the account and then the profile, as a log-in
--- does; a change of the address has locked the profile and waits for nothing. So of two at once, the second sees what the first
--- has written.
+-- Whether an address is verified follows from two tables. A verification locks the account and then the profile, as a log-in
+-- does. A change of the address has locked the profile and waits for nothing. So the second of two concurrent changes sees
+-- what the first one has written.
 CREATE FUNCTION _keep_verified() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
     NEW._verified := CASE
         WHEN TG_OP = 'UPDATE'
             AND NEW.email = (SELECT account.verified_email FROM _user AS account WHERE account.id = NEW._id) THEN true
-        -- What has begun does not end.
+        -- Once a verification was begun, the value is never NULL again.
         WHEN NEW._verified IS NOT NULL OR (TG_OP = 'UPDATE' AND OLD._verified IS NOT NULL) THEN false
     END;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION _keep_verified() IS 'Says in a profile whether its address is the verified one.';
+COMMENT ON FUNCTION _keep_verified() IS 'Sets in a profile whether its address is the verified one.';
 CREATE TRIGGER _keep_verified BEFORE INSERT OR UPDATE OF email, _verified ON "user"
     FOR EACH ROW EXECUTE FUNCTION _keep_verified();
 
@@ -1380,19 +1381,19 @@ BEGIN
     WHERE profile._id = NEW.id AND profile._verified IS DISTINCT FROM coalesce(profile.email = NEW.verified_email, false);
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _note_verified() IS 'Has a profile say that its address was verified, or is no longer.';
+COMMENT ON FUNCTION _note_verified() IS 'Updates _verified of a profile when the verified address of its account changes.';
 CREATE TRIGGER _note_verified AFTER UPDATE OF verified_email ON _user FOR EACH ROW
     WHEN (NEW.verified_email IS DISTINCT FROM OLD.verified_email) EXECUTE FUNCTION _note_verified();
 CREATE TRIGGER _note_verified_anew AFTER INSERT ON _user FOR EACH ROW
     WHEN (NEW.verified_email IS NOT NULL) EXECUTE FUNCTION _note_verified();
 
--- In psql, the time alone may be set.
+-- In psql, it is enough to set the time.
 CREATE FUNCTION _count_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.epoch := OLD.epoch + 1;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION _count_epoch() IS 'Revokes the access tokens of an account whose token_valid_since alone is set.';
+COMMENT ON FUNCTION _count_epoch() IS 'Revokes the access tokens of an account when only its token_valid_since is set.';
 CREATE TRIGGER _count_epoch BEFORE UPDATE OF token_valid_since ON _user FOR EACH ROW
     WHEN (NEW.token_valid_since IS DISTINCT FROM OLD.token_valid_since AND NEW.epoch = OLD.epoch)
     EXECUTE FUNCTION _count_epoch();
@@ -1418,24 +1419,24 @@ CREATE TABLE _session (
 CREATE INDEX ON _session (user_id);
 CREATE INDEX ON _session (expires_at);
 CREATE INDEX ON _session (previous_hash) WHERE previous_hash IS NOT NULL;
-COMMENT ON TABLE _session IS 'The sessions of users, each with the access token that was given out for it.';
+COMMENT ON TABLE _session IS 'The sessions of users, each with its access token.';
 COMMENT ON COLUMN _session.token_hash IS 'SHA-256 of the token; the token itself is not stored.';
-COMMENT ON COLUMN _session.user_id IS 'Whose token it is.';
-COMMENT ON COLUMN _session.created_at IS 'When it was given out.';
+COMMENT ON COLUMN _session.user_id IS 'The account.';
+COMMENT ON COLUMN _session.created_at IS 'When it was opened.';
 COMMENT ON COLUMN _session.expires_at IS 'When it ends; NULL: never.';
-COMMENT ON COLUMN _session.epoch IS 'The epoch of the account in which it was given out.';
+COMMENT ON COLUMN _session.epoch IS 'The epoch of the account in which it is valid.';
 COMMENT ON COLUMN _session.last_used_at IS 'When it was last used, to the minute.';
-COMMENT ON COLUMN _session.id IS 'By which its user names it; it opens nothing.';
-COMMENT ON COLUMN _session.previous_hash IS 'SHA-256 of the token before, which is accepted for 30 seconds after rotated_at.';
-COMMENT ON COLUMN _session.rotated_at IS 'When it last got another token; NULL: never.';
-COMMENT ON COLUMN _session.device_id IS 'What the application that opened it calls its device.';
-COMMENT ON COLUMN _session.device_name IS 'The name of that device, for the user.';
-COMMENT ON COLUMN _session.address IS 'The address that it was opened from.';
-COMMENT ON COLUMN _session.user_agent IS 'The User-Agent that it was opened with.';
+COMMENT ON COLUMN _session.id IS 'Identifies it for its user; it grants no access.';
+COMMENT ON COLUMN _session.previous_hash IS 'SHA-256 of the previous token, which is accepted for 30 seconds after rotated_at.';
+COMMENT ON COLUMN _session.rotated_at IS 'When its token was last replaced; NULL: never.';
+COMMENT ON COLUMN _session.device_id IS 'The id of the device, which the application chose.';
+COMMENT ON COLUMN _session.device_name IS 'The name of the device, for the user.';
+COMMENT ON COLUMN _session.address IS 'The address from which it was opened.';
+COMMENT ON COLUMN _session.user_agent IS 'The User-Agent with which it was opened.';
 COMMENT ON COLUMN _session.created_with IS 'What opened it: signup, login, password, reset, link, provider, custom_token or master.';
-COMMENT ON COLUMN _session.level IS '1: opened with one proof, such as a password; 2: with a second factor besides.';
+COMMENT ON COLUMN _session.level IS '1: opened with one proof, such as a password; 2: opened with a second factor, too.';
 COMMENT ON COLUMN _session.elevated_until IS
-    'Until when it may do what takes step-up: for ten minutes after a sign-up or auth:stepup; NULL: neither.';
+    'Until when it may do what requires step-up: ten minutes after a sign-up or auth:stepup; NULL: there was neither.';
 
 CREATE FUNCTION _bind_session() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -1454,11 +1455,11 @@ CREATE TABLE _password_history (
     replaced_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX ON _password_history (user_id, id DESC);
-COMMENT ON TABLE _password_history IS 'The former passwords of accounts, as many as password-history compares with a new one.';
-COMMENT ON COLUMN _password_history.id IS 'Counts them; a later one is greater.';
-COMMENT ON COLUMN _password_history.user_id IS 'Whose it was.';
+COMMENT ON TABLE _password_history IS 'The former passwords of accounts, as many as the setting password-history compares with a new one.';
+COMMENT ON COLUMN _password_history.id IS 'A number that is greater for later passwords.';
+COMMENT ON COLUMN _password_history.user_id IS 'The account.';
 COMMENT ON COLUMN _password_history.hash IS 'The hashed password with its parameters.';
-COMMENT ON COLUMN _password_history.replaced_at IS 'When another one took its place.';
+COMMENT ON COLUMN _password_history.replaced_at IS 'When it was replaced.';
 
 CREATE TABLE _factor (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -1478,19 +1479,19 @@ CREATE TABLE _factor (
 );
 CREATE UNIQUE INDEX ON _factor (user_id) WHERE kind = 'totp';
 CREATE UNIQUE INDEX ON _factor (user_id, hash);
-COMMENT ON TABLE _factor IS 'The second factors of accounts: of each at most one secret for codes by time, and recovery codes that were not used.';
-COMMENT ON COLUMN _factor.id IS 'Names it; it proves nothing.';
-COMMENT ON COLUMN _factor.user_id IS 'Whose it is.';
-COMMENT ON COLUMN _factor.kind IS 'totp: codes by time (RFC 6238); recovery: a code that counts once.';
-COMMENT ON COLUMN _factor.secret_sealed IS 'The secret of the codes, sealed: 1, the length of the name of a key, this name, a nonce and AES-256-GCM; NULL until it is confirmed.';
-COMMENT ON COLUMN _factor.pending_sealed IS 'One that is to take its place, until a code of it has come.';
-COMMENT ON COLUMN _factor.pending_at IS 'When that one was made.';
-COMMENT ON COLUMN _factor.last_step IS 'The half minute of the last code that was used, of which and before which none counts any more.';
+COMMENT ON TABLE _factor IS 'The second factors of accounts: each has at most one secret for time-based codes, and unused recovery codes.';
+COMMENT ON COLUMN _factor.id IS 'Identifies it; it proves nothing.';
+COMMENT ON COLUMN _factor.user_id IS 'The account.';
+COMMENT ON COLUMN _factor.kind IS 'totp: time-based codes (RFC 6238); recovery: a code that can be used once.';
+COMMENT ON COLUMN _factor.secret_sealed IS 'The encrypted secret of the codes: the byte 1, the length of a key''s name, this name, a nonce, and the output of AES-256-GCM; NULL until it is confirmed.';
+COMMENT ON COLUMN _factor.pending_sealed IS 'A new secret, encrypted in the same way, which replaces it when one of its codes is entered.';
+COMMENT ON COLUMN _factor.pending_at IS 'When the new secret was created.';
+COMMENT ON COLUMN _factor.last_step IS 'The half minute of the last code that was used; codes of this half minute and earlier ones are no longer accepted.';
 COMMENT ON COLUMN _factor.hash IS 'HMAC-SHA-256 of account and recovery code under a key that is derived from _secret.';
-COMMENT ON COLUMN _factor.created_at IS 'When it was made.';
-COMMENT ON COLUMN _factor.confirmed_at IS 'Since when a log-in takes it.';
+COMMENT ON COLUMN _factor.created_at IS 'When it was created.';
+COMMENT ON COLUMN _factor.confirmed_at IS 'When it was confirmed; log-ins require it since then.';
 COMMENT ON COLUMN _factor.last_used_at IS 'When a code of it was last used.';
-COMMENT ON COLUMN _factor.pending_attempts IS 'How often a code of the secret that waits was tried.';
+COMMENT ON COLUMN _factor.pending_attempts IS 'How often a code of the new secret was tried.';
 
 CREATE FUNCTION _note_factor() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -1505,7 +1506,7 @@ BEGIN
     UPDATE _user AS account SET second_factor = has WHERE account.id = changed AND account.second_factor <> has;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _note_factor() IS 'Keeps whether a log-in to an account takes a second factor.';
+COMMENT ON FUNCTION _note_factor() IS 'Sets whether a log-in to an account requires a second factor.';
 CREATE TRIGGER _note_factor AFTER INSERT OR DELETE OR UPDATE OF kind, user_id, confirmed_at ON _factor
     FOR EACH ROW EXECUTE FUNCTION _note_factor();
 
@@ -1515,7 +1516,7 @@ BEGIN
     UPDATE _user AS account SET second_factor = false WHERE account.second_factor;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _note_no_factors() IS 'Keeps that no log-in takes a second factor where all are gone.';
+COMMENT ON FUNCTION _note_no_factors() IS 'Notes that no log-in requires a second factor after all factors were removed.';
 CREATE TRIGGER _note_no_factors AFTER TRUNCATE ON _factor
     FOR EACH STATEMENT EXECUTE FUNCTION _note_no_factors();
 
@@ -1531,13 +1532,13 @@ CREATE TABLE _pending_login (
 );
 CREATE INDEX ON _pending_login (user_id);
 CREATE INDEX ON _pending_login (expires_at);
-COMMENT ON TABLE _pending_login IS 'Log-ins that have given a first proof and wait for the second factor.';
+COMMENT ON TABLE _pending_login IS 'Log-ins whose first proof was right and that wait for the second factor.';
 COMMENT ON COLUMN _pending_login.handle_hash IS 'SHA-256 of the handle that the client got; the handle itself is not stored.';
-COMMENT ON COLUMN _pending_login.user_id IS 'Who logs in.';
-COMMENT ON COLUMN _pending_login.epoch IS 'The epoch of the account at the first proof; in another one it is void.';
+COMMENT ON COLUMN _pending_login.user_id IS 'The account.';
+COMMENT ON COLUMN _pending_login.epoch IS 'The epoch of the account at the first proof; the log-in is void in another epoch.';
 COMMENT ON COLUMN _pending_login.attempts IS 'How often a code was tried with it.';
-COMMENT ON COLUMN _pending_login.device_id IS 'What the application calls its device.';
-COMMENT ON COLUMN _pending_login.device_name IS 'The name of that device, for the user.';
+COMMENT ON COLUMN _pending_login.device_id IS 'The id of the device, which the application chose.';
+COMMENT ON COLUMN _pending_login.device_name IS 'The name of the device, for the user.';
 COMMENT ON COLUMN _pending_login.created_at IS 'When the first proof was given.';
 COMMENT ON COLUMN _pending_login.expires_at IS 'When it ends.';
 
@@ -1549,11 +1550,11 @@ CREATE TABLE _live_ticket (
 );
 CREATE INDEX ON _live_ticket (session_id);
 CREATE INDEX ON _live_ticket (expires_at);
-COMMENT ON TABLE _live_ticket IS 'Tokens of live:ticket that have not been used: each opens one event stream.';
+COMMENT ON TABLE _live_ticket IS 'Unused tokens of live:ticket, each of which opens one event stream.';
 COMMENT ON COLUMN _live_ticket.token_hash IS 'SHA-256 of the token; the token itself is not stored.';
-COMMENT ON COLUMN _live_ticket.session_id IS 'The session in whose name the stream is opened; its end ends the ticket.';
-COMMENT ON COLUMN _live_ticket.created_at IS 'When it was given out.';
-COMMENT ON COLUMN _live_ticket.expires_at IS 'When it ends, a minute later.';
+COMMENT ON COLUMN _live_ticket.session_id IS 'The session for which the stream is opened; the ticket ends with it.';
+COMMENT ON COLUMN _live_ticket.created_at IS 'When it was issued.';
+COMMENT ON COLUMN _live_ticket.expires_at IS 'When it expires, a minute later.';
 
 CREATE TABLE _throttle (
     bucket bytea PRIMARY KEY,
@@ -1561,11 +1562,11 @@ CREATE TABLE _throttle (
     window_start timestamptz NOT NULL,
     blocked_until timestamptz NOT NULL
 );
-COMMENT ON TABLE _throttle IS 'Guesses of passwords, counted before they are judged; the service sweeps it.';
-COMMENT ON COLUMN _throttle.bucket IS 'HMAC-SHA-256 of whose guesses are counted: a login key or an account and a client, a client, or one of the former.';
-COMMENT ON COLUMN _throttle.failures IS 'How many there were since window_start.';
-COMMENT ON COLUMN _throttle.window_start IS 'When the first of them was.';
-COMMENT ON COLUMN _throttle.blocked_until IS 'When the next one is judged.';
+COMMENT ON TABLE _throttle IS 'Guesses of passwords, which are counted before they are checked; the service removes old rows.';
+COMMENT ON COLUMN _throttle.bucket IS 'HMAC-SHA-256 of what guesses are counted for: a login key or an account with a client, a client alone, or a login key or an account alone.';
+COMMENT ON COLUMN _throttle.failures IS 'The number of guesses since window_start.';
+COMMENT ON COLUMN _throttle.window_start IS 'When the first of them was made.';
+COMMENT ON COLUMN _throttle.blocked_until IS 'When the next guess is accepted.';
 
 CREATE TABLE _known_client (
     bucket bytea PRIMARY KEY,
@@ -1574,14 +1575,14 @@ CREATE TABLE _known_client (
 );
 CREATE INDEX ON _known_client (user_id);
 COMMENT ON TABLE _known_client IS
-    'From where users logged in within 30 days, so that guesses of others do not keep them out.';
+    'The clients from which users logged in within 30 days, so that guesses by others do not lock them out.';
 COMMENT ON COLUMN _known_client.bucket IS 'HMAC-SHA-256 of a login key and a client or device.';
-COMMENT ON COLUMN _known_client.user_id IS 'Who logged in.';
-COMMENT ON COLUMN _known_client.seen_at IS 'When that was last.';
+COMMENT ON COLUMN _known_client.user_id IS 'The account.';
+COMMENT ON COLUMN _known_client.seen_at IS 'When the user last logged in from there.';
 
--- A guess that is refused anyway takes no lock and makes no row. Of any other the rows are made or locked in one order, by
--- one statement, so that claims wait for each other and never in a circle: ON CONFLICT DO UPDATE locks also what its WHERE
--- leaves alone. The time is that of the moment after waiting, not that of the transaction.
+-- A guess that is refused anyway takes no lock and creates no row. For any other guess, one statement creates or locks the
+-- rows in a fixed order, so that claims wait for each other without deadlocks: ON CONFLICT DO UPDATE also locks the rows that
+-- its WHERE excludes. The time is read after waiting; it is not that of the transaction.
 CREATE FUNCTION _claim_guess(
     buckets bytea[], pauses boolean[], allowed integer[], seconds integer[], unless_known boolean[], known bytea[],
     OUT wait double precision, OUT is_known boolean
@@ -1613,7 +1614,7 @@ BEGIN
     moment := clock_timestamp();
     IF blocked > moment THEN
         wait := extract(epoch FROM blocked - moment);
-        -- The rows that were made for this guess, and others that count nothing.
+        -- The rows that were created for this guess, and others with a count of 0.
         DELETE FROM _throttle AS throttle WHERE throttle.bucket = ANY (asked) AND throttle.failures = 0;
         RETURN;
     END IF;
@@ -1632,7 +1633,7 @@ BEGIN
         FROM unnest(buckets, pauses, allowed, seconds) AS given (bucket, pauses, allowed, seconds)
         JOIN _throttle AS before ON before.bucket = given.bucket
         CROSS JOIN LATERAL (
-            -- A pause is followed by as long a time in which its count is still there.
+            -- The count of a bucket with pauses is kept for the window's length after a pause.
             SELECT before.failures = 0 OR CASE WHEN given.pauses THEN before.blocked_until ELSE before.window_start END
                 <= moment - given.seconds * interval '1 s' AS anew
         ) AS began
@@ -1641,7 +1642,7 @@ BEGIN
     WHERE throttle.bucket = next.bucket;
 END $$;
 COMMENT ON FUNCTION _claim_guess(bytea[], boolean[], integer[], integer[], boolean[], bytea[]) IS
-    'Counts a guess in some buckets, or says for how many seconds it is refused and counts nothing.';
+    'Counts a guess in some buckets, or returns for how many seconds it is refused and counts nothing.';
 
 CREATE FUNCTION _settle_guess(buckets bytea[], pauses boolean[], allowed integer[], was_right boolean) RETURNS void
 LANGUAGE plpgsql
@@ -1661,7 +1662,7 @@ BEGIN
     WHERE throttle.bucket = given.bucket;
 END $$;
 COMMENT ON FUNCTION _settle_guess(bytea[], boolean[], integer[], boolean) IS
-    'Takes a guess back that was right, or that was not judged; a right one also ends the pauses of its client.';
+    'Takes back a guess that was right or was not checked; a right one also ends the pauses of its client.';
 
 CREATE FUNCTION _remember_client(buckets bytea[], account text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
@@ -1669,7 +1670,7 @@ BEGIN
     INSERT INTO _known_client AS client (bucket, user_id)
     SELECT given.bucket, account FROM unnest(buckets) AS given (bucket) ORDER BY given.bucket
     ON CONFLICT (bucket) DO UPDATE SET user_id = EXCLUDED.user_id, seen_at = now();
-    -- Another login of the user may hold some of them; it deletes what is left over.
+    -- A concurrent log-in of the user may have locked some of them; it deletes the rest.
     DELETE FROM _known_client AS client WHERE client.bucket IN (
         SELECT held.bucket FROM _known_client AS held WHERE held.bucket IN (
             SELECT other.bucket FROM _known_client AS other WHERE other.user_id = account
@@ -1679,9 +1680,9 @@ BEGIN
     );
 END $$;
 COMMENT ON FUNCTION _remember_client(bytea[], text) IS
-    'Notes that a user logged in from there; of each user the 50 last places are kept.';
+    'Notes that a user logged in from a client; the last 50 rows of each user are kept.';
 
--- No foreign key: what happened to an account is still to be read when the account is gone.
+-- No foreign key: the entries about an account are kept when the account is gone.
 CREATE TABLE _audit (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at timestamptz NOT NULL DEFAULT now(),
@@ -1697,19 +1698,19 @@ CREATE TABLE _audit (
 );
 CREATE INDEX ON _audit (user_id, at);
 CREATE INDEX ON _audit (at);
-COMMENT ON TABLE _audit IS 'What happened to accounts: logins, refusals, changes of passwords, ended sessions.';
-COMMENT ON COLUMN _audit.id IS 'Counts up.';
+COMMENT ON TABLE _audit IS 'The audit log of accounts: log-ins, refusals, changes of passwords, ended sessions.';
+COMMENT ON COLUMN _audit.id IS 'A number that grows with every entry.';
 COMMENT ON COLUMN _audit.at IS 'When it happened.';
 COMMENT ON COLUMN _audit.event IS 'What happened; Documentation/Operations.md lists the kinds.';
 COMMENT ON COLUMN _audit.outcome IS 'ok, or the name of the error that the caller got.';
-COMMENT ON COLUMN _audit.user_id IS 'Whose account it is; NULL: there is none.';
-COMMENT ON COLUMN _audit.actor IS 'Who did it: user:<id>, key:<id>, master for the master key, operator for a command, service for its own doing.';
+COMMENT ON COLUMN _audit.user_id IS 'The account; NULL: no account.';
+COMMENT ON COLUMN _audit.actor IS 'Who did it: user:<id>, key:<id>, master for the master key, operator for a command, service for the service itself.';
 COMMENT ON COLUMN _audit.session_id IS 'The session that was opened or ended.';
 COMMENT ON COLUMN _audit.address IS 'The address of the client.';
-COMMENT ON COLUMN _audit.request_id IS 'The request, as in the log.';
+COMMENT ON COLUMN _audit.request_id IS 'The id of the request, as in the log.';
 COMMENT ON COLUMN _audit.data IS
-    'More about it; account is a code by which guesses at one account that does not exist are recognised.';
-COMMENT ON COLUMN _audit.key_id IS 'The key that was made, changed or refused.';
+    'Details; account is a code that is the same for all guesses at one account that does not exist.';
+COMMENT ON COLUMN _audit.key_id IS 'The key that was created, changed or refused.';
 
 CREATE TABLE _role (
     name text PRIMARY KEY,
@@ -1726,10 +1727,10 @@ COMMENT ON COLUMN _role.name IS 'The name of the role.';
 COMMENT ON COLUMN _role.by_default IS 'Whether new accounts are given the role.';
 COMMENT ON COLUMN _role.is_admin IS 'Whether its users are administrators.';
 COMMENT ON COLUMN _role.access IS
-    'Who reads the role with its members, changes them (update) and deletes it, {"user:ann": "update"}; NULL: administrators alone.';
-COMMENT ON COLUMN _role.owner IS 'The id of the user who made the role, and passes its access list where it has one.';
-COMMENT ON COLUMN _role.created_at IS 'When the role was made.';
-COMMENT ON COLUMN _role.updated_at IS 'When the role was last changed; its members are not part of it.';
+    'Who may read the role with its members, change them (update) and delete it, {"user:ann": "update"}; NULL: only administrators.';
+COMMENT ON COLUMN _role.owner IS 'The id of the user who created the role; its access list, if it has one, does not restrict its owner.';
+COMMENT ON COLUMN _role.created_at IS 'When the role was created.';
+COMMENT ON COLUMN _role.updated_at IS 'When the role was last changed; changes of its members do not count.';
 COMMENT ON COLUMN _role._revision IS 'A number that grows with every change; see _revision().';
 
 CREATE FUNCTION _stamp_role() RETURNS trigger LANGUAGE plpgsql
@@ -1744,7 +1745,7 @@ CREATE INDEX ON _role (owner) WHERE owner IS NOT NULL;
 CREATE TRIGGER _stamp BEFORE UPDATE ON _role FOR EACH ROW
     WHEN (NEW.* IS DISTINCT FROM OLD.*) EXECUTE FUNCTION _stamp_role();
 
--- Also for those who may make a role and may not read what was deleted.
+-- Runs as the owner of the schema, since a database role that may write here need not read the tombstones.
 CREATE FUNCTION _check_role() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -1753,10 +1754,10 @@ BEGIN
         OR NEW.name COLLATE "C" ~ '^[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]'
         OR NEW.name COLLATE "C" ~ '[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]$'
     THEN
-        RAISE EXCEPTION 'A role is named by 1 to 64 bytes in the form NFC, without control characters and without a space at either end.'
+        RAISE EXCEPTION 'A role name must be 1 to 64 bytes in NFC, without control characters and without a space at either end.'
             USING ERRCODE = 'check_violation', CONSTRAINT = '_role_name', TABLE = '_role';
     END IF;
-    -- Access lists go on naming a role that is gone, and would admit the users of a new one of its name.
+    -- Access lists may still name a deleted role, and would admit the users of a new role of that name.
     IF EXISTS (
         SELECT FROM _tombstone
         WHERE type = '_role' AND id = NEW.name COLLATE "C" AND deleted_at > now() - interval '30 days'
@@ -1764,15 +1765,16 @@ BEGIN
         RAISE EXCEPTION 'A role of this name was deleted within the last 30 days.'
             USING ERRCODE = 'unique_violation', CONSTRAINT = '_role_deleted', TABLE = '_role',
                 HINT = format(
-                    'DELETE FROM %I._tombstone WHERE type = ''_role'' AND id = the name; records may still name the old role.',
+                    'Access lists may still name the old role. To use the name again, first '
+                    'DELETE FROM %I._tombstone WHERE type = ''_role'' AND id = the name.',
                     TG_TABLE_SCHEMA
                 );
     END IF;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _check_role() IS
-    'Refuses a new role whose name is not fit for one, or was that of a role which was deleted within 30 days.';
--- After the row is there, so that a role that exists is not asked about by an insert that meets it.
+    'Refuses a role with an invalid name, or with the name of a role that was deleted within the last 30 days.';
+-- An AFTER trigger, so that an insert that conflicts with an existing role is not checked.
 CREATE TRIGGER _check_role AFTER INSERT OR UPDATE OF name ON _role FOR EACH ROW EXECUTE FUNCTION _check_role();
 
 CREATE FUNCTION _tombstone_role() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -1789,7 +1791,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _tombstone_role() IS 'Leaves a tombstone for a role that was deleted, or given another name.';
+COMMENT ON FUNCTION _tombstone_role() IS 'Leaves a tombstone for a role that was deleted or renamed.';
 CREATE TRIGGER _tombstone AFTER DELETE OR UPDATE OF name ON _role FOR EACH ROW EXECUTE FUNCTION _tombstone_role();
 CREATE TRIGGER _tombstone_truncated BEFORE TRUNCATE ON _role FOR EACH STATEMENT EXECUTE FUNCTION _tombstone_role();
 CREATE INDEX ON _tombstone (id) WHERE type = '_role';
@@ -1812,9 +1814,9 @@ CREATE TABLE _role_role (
     PRIMARY KEY (role, member)
 );
 CREATE INDEX ON _role_role (member, role);
-COMMENT ON TABLE _role_role IS 'Which roles contain which: the users of one count as users of the other.';
+COMMENT ON TABLE _role_role IS 'Which roles contain which: the users of the member also have the role that contains it.';
 COMMENT ON COLUMN _role_role.role IS 'The role that contains the other one.';
-COMMENT ON COLUMN _role_role.member IS 'The role whose users have it.';
+COMMENT ON COLUMN _role_role.member IS 'The role that it contains, and whose users have it.';
 
 CREATE FUNCTION _held_roles(roles text[]) RETURNS SETOF text LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -1825,9 +1827,9 @@ SET search_path FROM CURRENT AS $$
     SELECT held.role FROM held LIMIT 1001
 $$;
 COMMENT ON FUNCTION _held_roles(text[]) IS
-    'These roles and all that contain them, up to 1,001 of them: SELECT _held_roles(ARRAY[''editor'']).';
+    'These roles and all that contain them, at most 1,001: SELECT _held_roles(ARRAY[''editor'']).';
 
--- Additions wait for each other: two of them, each of which would be right alone, could make a circle.
+-- Additions wait for each other: two that are valid by themselves could together make a cycle.
 CREATE FUNCTION _check_role_role() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -1844,7 +1846,7 @@ BEGIN
                 circle := reached[place] || circle;
                 place := reached_from[place];
             END LOOP;
-            RAISE EXCEPTION 'A role does not contain itself, not by way of others either.'
+            RAISE EXCEPTION 'A role cannot contain itself, directly or through other roles.'
                 USING ERRCODE = 'check_violation', CONSTRAINT = '_role_circle', TABLE = TG_TABLE_NAME,
                     DETAIL = to_jsonb(NEW.member || circle)::text;
         END IF;
@@ -1858,13 +1860,13 @@ BEGIN
         place := place + 1;
     END LOOP;
     IF (SELECT count(*) FROM _held_roles(ARRAY[NEW.member])) > 1000 THEN
-        RAISE EXCEPTION 'The users of a role have at most 1000 roles by it.'
+        RAISE EXCEPTION 'A role can give its users at most 1000 roles.'
             USING ERRCODE = 'check_violation', CONSTRAINT = '_role_count', TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _check_role_role() IS
-    'Refuses that a role contains itself by way of others, and that one role gives more than 1,000.';
+    'Refuses a role that would contain itself through others, or give its users more than 1,000 roles.';
 CREATE TRIGGER _check_role_role AFTER INSERT OR UPDATE ON _role_role
     FOR EACH ROW EXECUTE FUNCTION _check_role_role();
 
@@ -1879,12 +1881,12 @@ BEGIN
             ))
         ) > 1000
     ) THEN
-        RAISE EXCEPTION 'A user has at most 1000 roles.'
+        RAISE EXCEPTION 'A user can have at most 1000 roles.'
             USING ERRCODE = 'check_violation', CONSTRAINT = '_role_count', TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _check_user_role() IS 'Refuses to give a user more than 1,000 roles, with those that contain them.';
+COMMENT ON FUNCTION _check_user_role() IS 'Refuses to give a user more than 1,000 roles, including those that contain them.';
 CREATE TRIGGER _check_user_role AFTER INSERT ON _user_role REFERENCING NEW TABLE AS new_row
     FOR EACH STATEMENT EXECUTE FUNCTION _check_user_role();
 
@@ -1894,7 +1896,7 @@ CREATE TABLE _user_group (
     PRIMARY KEY (user_id, name)
 );
 CREATE INDEX ON _user_group (name, user_id);
-COMMENT ON TABLE _user_group IS 'The groups of users, which access lists name: tags without anything of their own.';
+COMMENT ON TABLE _user_group IS 'The groups of users, which access lists name; a group is only a name.';
 COMMENT ON COLUMN _user_group.user_id IS 'The account.';
 COMMENT ON COLUMN _user_group.name IS 'The group.';
 
@@ -1908,21 +1910,21 @@ BEGIN
             OR name ~ '^[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]'
             OR name ~ '[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]$'
     ) THEN
-        RAISE EXCEPTION 'A group is named by 1 to 64 bytes in the form NFC, without control characters and without a space at either end.'
+        RAISE EXCEPTION 'A group name must be 1 to 64 bytes in NFC, without control characters and without a space at either end.'
             USING ERRCODE = 'check_violation', CONSTRAINT = '_group_name', TABLE = TG_TABLE_NAME;
     END IF;
-    -- Of two additions for one user, the later one counts what the earlier one added.
+    -- The later of two concurrent additions for one user counts what the earlier one added.
     PERFORM FROM _user AS account WHERE account.id IN (SELECT user_id FROM new_row) ORDER BY account.id FOR NO KEY UPDATE;
     IF EXISTS (
         SELECT FROM _user_group AS given WHERE given.user_id IN (SELECT user_id FROM new_row)
         GROUP BY given.user_id HAVING count(*) > 200
     ) THEN
-        RAISE EXCEPTION 'A user has at most 200 groups.'
+        RAISE EXCEPTION 'A user can have at most 200 groups.'
             USING ERRCODE = 'check_violation', CONSTRAINT = '_group_count', TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _check_user_group() IS 'Refuses groups whose name is not fit for one, and more than 200 of a user.';
+COMMENT ON FUNCTION _check_user_group() IS 'Refuses a group with an invalid name, and more than 200 groups of a user.';
 CREATE TRIGGER _check_user_group_inserted AFTER INSERT ON _user_group REFERENCING NEW TABLE AS new_row
     FOR EACH STATEMENT EXECUTE FUNCTION _check_user_group();
 CREATE TRIGGER _check_user_group_updated AFTER UPDATE ON _user_group REFERENCING NEW TABLE AS new_row
@@ -1938,26 +1940,26 @@ CREATE TABLE _relation (
     CHECK (user_id <> other_id)
 );
 CREATE INDEX ON _relation (other_id, name, user_id) INCLUDE (mutual);
-COMMENT ON TABLE _relation IS 'What users are to each other by their own doing: friends, followers, and those who are kept away.';
+COMMENT ON TABLE _relation IS 'The relations that users make to other users: friend, follow and block.';
 COMMENT ON COLUMN _relation.user_id IS 'The account that made the relation.';
 COMMENT ON COLUMN _relation.name IS 'friend, follow or block.';
-COMMENT ON COLUMN _relation.other_id IS 'The account that it is about.';
-COMMENT ON COLUMN _relation.mutual IS 'Whether the other account has the same relation to this one; kept by a trigger. A friend is one where it is so.';
-COMMENT ON COLUMN _relation.created_at IS 'When the relation was made.';
+COMMENT ON COLUMN _relation.other_id IS 'The account that it refers to.';
+COMMENT ON COLUMN _relation.mutual IS 'Whether the other account has the same relation to this one; a trigger sets it. Users are friends if their relation is mutual.';
+COMMENT ON COLUMN _relation.created_at IS 'When the relation was created.';
 
 CREATE FUNCTION _relation_lock(one text, other text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT 'relation ' || (hashtext(least(one COLLATE "C", other COLLATE "C") || '/' || greatest(one COLLATE "C", other COLLATE "C")) & 255)::text
 $$;
 COMMENT ON FUNCTION _relation_lock(text, text) IS
-    'The name of the lock under which the relations of two users are changed; 256 of them, so that a change of many takes few.';
+    'The name of the lock for changes of the relations of two users; there are 256, so that a change of many relations takes few locks.';
 
--- Each row of a pair says whether there is the other one, so that one look-up answers. Two changes of a pair wait for each
--- other: each would miss what the other one is about to commit.
+-- Each row of a pair stores whether the other row exists, so that one lookup is enough. Two changes of a pair wait for each
+-- other, since each would miss what the other one is about to commit.
 CREATE FUNCTION _keep_mutual() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF TG_OP = 'UPDATE' AND (NEW.user_id, NEW.name, NEW.other_id) IS DISTINCT FROM (OLD.user_id, OLD.name, OLD.other_id) THEN
-        RAISE EXCEPTION 'A relation is deleted and made anew, not changed into another one.'
+        RAISE EXCEPTION 'A relation cannot be changed into another one. Delete it and create the other one.'
             USING ERRCODE = 'check_violation', CONSTRAINT = '_relation_moved', TABLE = TG_TABLE_NAME;
     END IF;
     PERFORM _hold(_relation_lock(NEW.user_id, NEW.other_id));
@@ -1976,7 +1978,7 @@ BEGIN
     );
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION _keep_mutual() IS 'Says in a relation whether the other user has it, too, and refuses one where there is a block.';
+COMMENT ON FUNCTION _keep_mutual() IS 'Sets whether the other user has the same relation, and refuses a relation of users of whom one has blocked the other.';
 CREATE TRIGGER _keep_mutual BEFORE INSERT OR UPDATE ON _relation FOR EACH ROW EXECUTE FUNCTION _keep_mutual();
 
 CREATE FUNCTION _keep_mutual_back() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -1997,7 +1999,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _keep_mutual_back() IS 'Says the same in the relation of the other user, and ends what a block ends.';
+COMMENT ON FUNCTION _keep_mutual_back() IS 'Updates the relation of the other user, and deletes the relations that a block ends.';
 CREATE TRIGGER _keep_mutual_back AFTER INSERT OR DELETE ON _relation FOR EACH ROW EXECUTE FUNCTION _keep_mutual_back();
 
 CREATE TABLE _idempotency (
@@ -2009,11 +2011,11 @@ CREATE TABLE _idempotency (
     PRIMARY KEY (scope, key)
 );
 CREATE INDEX ON _idempotency (created_at);
-COMMENT ON TABLE _idempotency IS 'Answers kept for a day, so that a repeated request has one effect.';
-COMMENT ON COLUMN _idempotency.scope IS 'Who asked; the same key of another caller is another key.';
+COMMENT ON TABLE _idempotency IS 'Responses, which are kept for a day, so that a repeated request takes effect once.';
+COMMENT ON COLUMN _idempotency.scope IS 'The caller; the same key of another caller is another key.';
 COMMENT ON COLUMN _idempotency.key IS 'The key that the request carried.';
-COMMENT ON COLUMN _idempotency.fingerprint IS 'SHA-256 of the request; another one means that the key was reused.';
-COMMENT ON COLUMN _idempotency.answer IS 'The answer that the first request got.';
+COMMENT ON COLUMN _idempotency.fingerprint IS 'SHA-256 of the request; if it differs, the key was reused.';
+COMMENT ON COLUMN _idempotency.answer IS 'The response to the first request.';
 COMMENT ON COLUMN _idempotency.created_at IS 'When the first request came.';
 
 -- Rules of record types -----------------------------------------------------------------------------------------------
@@ -2026,13 +2028,13 @@ CREATE TABLE _class_rule (
     PRIMARY KEY (type, action),
     CHECK (action <> 'create' OR mode = 'default')
 );
-COMMENT ON TABLE _class_rule IS 'Who creates, reads, updates and deletes the records of a type, where that is not the standard.';
+COMMENT ON TABLE _class_rule IS 'Who may create, read, update and delete the records of a type, where that is not the default.';
 COMMENT ON COLUMN _class_rule.type IS 'The record type.';
 COMMENT ON COLUMN _class_rule.action IS 'create, read, update or delete.';
 COMMENT ON COLUMN _class_rule.allow IS
-    'The subjects that it allows, {public,role:editor}; with one that means nothing it allows none, and an empty one none but the master key.';
+    'The subjects that it admits, {public,role:editor}; with an invalid subject it admits no caller, and an empty array admits only the master key.';
 COMMENT ON COLUMN _class_rule.mode IS
-    'default: for records without a list; require: beside the list; override: instead of the list, for owners too.';
+    'default: for records without an access list; require: in addition to the list; override: in place of the list, also for owners.';
 
 CREATE TABLE _class_option (
     type text COLLATE "C" PRIMARY KEY CHECK (type ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
@@ -2045,20 +2047,20 @@ CREATE TABLE _class_option (
     list_read_by text CHECK (list_read_by IN ('owner', 'update', 'read')),
     creator text NOT NULL DEFAULT 'owner' CHECK (creator IN ('owner', 'none'))
 );
-COMMENT ON TABLE _class_option IS 'What new records of a type begin with, who changes their lists, and where they may live.';
+COMMENT ON TABLE _class_option IS 'Options of a record type: the defaults of new records, who may change their lists, and which databases may contain them.';
 COMMENT ON COLUMN _class_option.type IS 'The record type.';
 COMMENT ON COLUMN _class_option.default_access IS
-    'The access list of a new public record that brings none, {"role:editor": "write"}; NULL: it has none.';
+    'The access list of new public records that are saved without one, {"role:editor": "write"}; NULL: no list.';
 COMMENT ON COLUMN _class_option.list_by IS
-    'Who changes the access list of a record: its owner, or who may update it; NULL: as the settings say.';
+    'Who may change the access list of a record: its owner, or all who may update it; NULL: as the settings say.';
 COMMENT ON COLUMN _class_option.list_read_by IS
-    'Who sees the whole access list of a record: its owner, who may update it, or all who read it; NULL: as the settings say.';
-COMMENT ON COLUMN _class_option.creator IS 'Whether the user who makes a public record is its owner; none: it has no owner.';
-COMMENT ON COLUMN _class_option.transfer_by IS 'Who gives records to other owners: the master key, or their owner too.';
-COMMENT ON COLUMN _class_option.private IS 'Whether private databases have records of the type.';
+    'Who sees the whole access list of a record: its owner, all who may update it, or all who may read it; NULL: as the settings say.';
+COMMENT ON COLUMN _class_option.creator IS 'Whether the user who creates a public record becomes its owner; none: it has no owner.';
+COMMENT ON COLUMN _class_option.transfer_by IS 'Who may give records to another owner: only the master key, or also their owner.';
+COMMENT ON COLUMN _class_option.private IS 'Whether private databases may contain records of the type.';
 COMMENT ON COLUMN _class_option.relations IS
-    'Which relations of users access lists of its records have named, {friend}: noted with the first entry, and never taken away.';
-COMMENT ON COLUMN _class_option.aggregate IS 'Whether others than the master key have aggregates of the records computed.';
+    'The relations of users that access lists of its records have ever named, {friend}.';
+COMMENT ON COLUMN _class_option.aggregate IS 'Whether callers without the master key may have aggregates of the records computed.';
 
 CREATE TABLE _field_rule (
     type text COLLATE "C" NOT NULL CHECK (type ~ '^([*]|[A-Za-z][A-Za-z0-9_]{0,62})$'),
@@ -2068,37 +2070,37 @@ CREATE TABLE _field_rule (
     PRIMARY KEY (type, field, action)
 );
 COMMENT ON TABLE _field_rule IS
-    'Who gives a field its first value, sees it and changes it, among those to whom a record is open; without a row all of them.';
-COMMENT ON COLUMN _field_rule.type IS 'The record type, or * for every one.';
+    'Which of the callers with access to a record may give a field its first value, see it and change it; without a row, all of them.';
+COMMENT ON COLUMN _field_rule.type IS 'The record type, or * for every type.';
 COMMENT ON COLUMN _field_rule.field IS
-    'The field, or * for every one. Of the rows about an action, those of type and field count before those of type and *, then * and field, then * and *.';
+    'The field, or * for every field. For an action, a row of type and field takes precedence over type and *, then * and field, then * and *.';
 COMMENT ON COLUMN _field_rule.action IS 'create, read, update, compare or discover.';
 COMMENT ON COLUMN _field_rule.allow IS
-    'The subjects that it allows, {owner,role:editor}, or denies, {!role:guest,users}: the first that one is decides. With one that means nothing it allows none, and an empty one none but the master key.';
+    'The subjects that it admits, {owner,role:editor}, or denies, {!role:guest,users}; the first one that the caller is decides. With an invalid subject it admits no caller, and an empty array admits only the master key.';
 
 CREATE TABLE _version (
     name text COLLATE "C" PRIMARY KEY,
     value bigint NOT NULL DEFAULT 0
 );
-COMMENT ON TABLE _version IS 'Numbers that grow with every change of something that processes keep in memory.';
+COMMENT ON TABLE _version IS 'Counters, which grow with every change of something that processes keep in memory.';
 COMMENT ON COLUMN _version.name IS
-    'rules: the tables _class_rule, _class_option and _field_rule; default_lists: there since an account first got a default_access; keys: the table _key.';
+    'rules: the tables _class_rule, _class_option and _field_rule; default_lists: exists since an account first got a default_access; keys: the table _key.';
 COMMENT ON COLUMN _version.value IS 'How often it was changed.';
 INSERT INTO _version (name) VALUES ('rules');
 
--- The rules of a type are part of what processes know of it, so they hear of a change as of one of the schema. The number is
--- for those that hear nothing: behind a pooler, or without the connection that listens.
+-- Processes keep the rules of a type with its schema, so a change of either sends the same notice. The counter is for
+-- processes that get no notices: behind a pooler, or without the connection that listens.
 CREATE FUNCTION _announce_class() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
-    -- Once for a transaction is enough, which may write very many rows.
+    -- Once for a transaction is enough, since it may write very many rows.
     INSERT INTO _version AS known (name, value) VALUES ('rules', 1)
     ON CONFLICT (name) DO UPDATE SET value = known.value + 1 WHERE known.xmin <> pg_current_xact_id()::xid;
     IF TG_LEVEL = 'STATEMENT' THEN
         PERFORM _notify('schema', '');
         RETURN NULL;
     END IF;
-    -- A rule of every type is one of each: the notice without a type.
+    -- A rule for every type concerns all of them, so its notice names no type.
     IF TG_OP <> 'INSERT' THEN
         PERFORM _notify('schema', coalesce(' ' || nullif(OLD.type, '*'), ''));
     END IF;
@@ -2107,7 +2109,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_class() IS 'Notifies every process that a record type has other rules now.';
+COMMENT ON FUNCTION _announce_class() IS 'Notifies every process that the rules of a record type have changed.';
 CREATE FUNCTION _watch_class_rule() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -2119,7 +2121,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _watch_class_rule() IS 'Has rows watched in whose fields users stand who read them, as a class rule says.';
+COMMENT ON FUNCTION _watch_class_rule() IS 'Creates or drops the trigger _conceal_named of a record type when its class rule for reading changes.';
 CREATE TRIGGER _watch AFTER INSERT OR UPDATE OR DELETE ON _class_rule
     FOR EACH ROW EXECUTE FUNCTION _watch_class_rule();
 
@@ -2136,14 +2138,14 @@ CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _field_rule
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _field_rule
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_class();
 
--- A save looks for the list of its user only where there is any.
+-- A save reads the default list of its user only if some account has one.
 CREATE FUNCTION _note_default_list() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
     INSERT INTO _version (name, value) VALUES ('default_lists', 1) ON CONFLICT (name) DO NOTHING;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _note_default_list() IS 'Notes that there are accounts with a list for new records.';
+COMMENT ON FUNCTION _note_default_list() IS 'Notes that some account has an access list for new records.';
 CREATE TRIGGER _note_default_list AFTER INSERT OR UPDATE OF default_access ON _user
     FOR EACH ROW WHEN (NEW.default_access IS NOT NULL) EXECUTE FUNCTION _note_default_list();
 CREATE TABLE _code (
@@ -2167,24 +2169,24 @@ CREATE TABLE _code (
     PRIMARY KEY (kind, address_key, client_key)
 );
 CREATE INDEX ON _code (user_id);
-COMMENT ON TABLE _code IS 'The one-time code that a client last had sent to an address, for each kind; also for addresses without an account.';
-COMMENT ON COLUMN _code.kind IS 'verify: it proves the address; reset: it sets a new password; invite: it sets the first one; email: it makes the address that of the account; undo: it gives the account the address back; link: it logs in.';
+COMMENT ON TABLE _code IS 'The last one-time code of each kind that a client requested for an address, also for addresses without an account.';
+COMMENT ON COLUMN _code.kind IS 'verify: proves the address; reset: sets a new password; invite: sets the first password; email: changes the address of the account; undo: gives the account its former address back; link: logs in.';
 COMMENT ON COLUMN _code.address_key IS 'SHA-256 of the address in the form in which login keys are compared.';
-COMMENT ON COLUMN _code.id IS 'What the handle of the client that asked for the code stands for.';
-COMMENT ON COLUMN _code.user_id IS 'The account; NULL: there is none of this address, and nothing is sent.';
-COMMENT ON COLUMN _code.epoch IS 'The epoch of the account in which it was made; in another one it is void, but for the kind undo.';
-COMMENT ON COLUMN _code.target IS 'The address as the account has it, is to have it (email) or had it (undo); empty without an account.';
+COMMENT ON COLUMN _code.id IS 'The id of the code, which is in the handle of the client that requested it.';
+COMMENT ON COLUMN _code.user_id IS 'The account; NULL: no account has this address, and nothing is sent.';
+COMMENT ON COLUMN _code.epoch IS 'The epoch of the account in which it was created; in another epoch the code is void, except for the kind undo.';
+COMMENT ON COLUMN _code.target IS 'The address that the account has, will have (email) or had (undo), as it is written there; empty without an account.';
 COMMENT ON COLUMN _code.language IS 'The language of the mail.';
 COMMENT ON COLUMN _code.link_hash IS 'SHA-256 of the code in the link.';
 COMMENT ON COLUMN _code.digits_hash IS 'HMAC-SHA-256 of id and digits under a key that is derived from _secret.';
 COMMENT ON COLUMN _code.attempts IS 'How often digits were tried.';
-COMMENT ON COLUMN _code.guesses IS 'How often digits of this kind were tried with codes of this row since guesses_since; all of an address count together.';
-COMMENT ON COLUMN _code.guesses_since IS 'Since when guesses counts; a day later it begins anew.';
-COMMENT ON COLUMN _code.created_at IS 'When it was made.';
-COMMENT ON COLUMN _code.link_expires_at IS 'When the link ends.';
-COMMENT ON COLUMN _code.digits_expire_at IS 'When the digits end.';
-COMMENT ON COLUMN _code.used_at IS 'When it was used, after which it counts no more.';
-COMMENT ON COLUMN _code.client_key IS 'The network of the client that asked; empty where it does not matter.';
+COMMENT ON COLUMN _code.guesses IS 'How often digits of this kind were tried with codes of this row since guesses_since; all rows of an address count together.';
+COMMENT ON COLUMN _code.guesses_since IS 'When the count in guesses began; a day later it starts again.';
+COMMENT ON COLUMN _code.created_at IS 'When it was created.';
+COMMENT ON COLUMN _code.link_expires_at IS 'When the link expires.';
+COMMENT ON COLUMN _code.digits_expire_at IS 'When the digits expire.';
+COMMENT ON COLUMN _code.used_at IS 'When it was used; it is not accepted again.';
+COMMENT ON COLUMN _code.client_key IS 'The network of the client that requested it; empty where it does not matter.';
 
 CREATE TABLE _mail (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -2206,19 +2208,19 @@ CREATE INDEX ON _mail (next_at) WHERE state = 'waiting';
 CREATE INDEX ON _mail (address_key, created_at);
 CREATE INDEX ON _mail (client_key, created_at);
 CREATE INDEX ON _mail (user_id);
-COMMENT ON TABLE _mail IS 'Mails that are to be sent, and for an hour those that were, which limits are counted by.';
-COMMENT ON COLUMN _mail.id IS 'Counts the mails.';
+COMMENT ON TABLE _mail IS 'Mails that wait to be sent, and for an hour those that were sent, from which limits are counted.';
+COMMENT ON COLUMN _mail.id IS 'A number that grows with every mail.';
 COMMENT ON COLUMN _mail.kind IS 'The name of its templates.';
-COMMENT ON COLUMN _mail.user_id IS 'Whose mail it is.';
-COMMENT ON COLUMN _mail.target IS 'The address; NULL: no account has the one that was asked for, and the mail is dropped in place of being sent.';
-COMMENT ON COLUMN _mail.address_key IS 'SHA-256 of the address that was asked for; NULL: it counts for no limit.';
-COMMENT ON COLUMN _mail.client_key IS 'The network of the client that asked.';
+COMMENT ON COLUMN _mail.user_id IS 'The account.';
+COMMENT ON COLUMN _mail.target IS 'The address; NULL: no account has the requested address, and the mail is dropped, not sent.';
+COMMENT ON COLUMN _mail.address_key IS 'SHA-256 of the requested address; NULL: the mail counts towards no limit.';
+COMMENT ON COLUMN _mail.client_key IS 'The network of the client that requested it.';
 COMMENT ON COLUMN _mail.language IS 'The language of the templates.';
 COMMENT ON COLUMN _mail.link_code IS 'The code in its link; removed when the mail is sent or given up.';
-COMMENT ON COLUMN _mail.digits IS 'Its digits; removed likewise.';
+COMMENT ON COLUMN _mail.digits IS 'Its digits; removed when the mail is sent or given up.';
 COMMENT ON COLUMN _mail.state IS 'waiting until it is sent, dropped (no account) or dead (given up).';
-COMMENT ON COLUMN _mail.attempts IS 'How often sending it was begun.';
-COMMENT ON COLUMN _mail.created_at IS 'When it was asked for.';
+COMMENT ON COLUMN _mail.attempts IS 'The number of attempts to send it.';
+COMMENT ON COLUMN _mail.created_at IS 'When it was requested.';
 COMMENT ON COLUMN _mail.next_at IS 'When it is tried next; while it is being sent, when another process takes it over.';
 COMMENT ON COLUMN _mail.failure IS 'Why the last attempt failed.';
 
@@ -2234,24 +2236,24 @@ CREATE TABLE _identity (
     PRIMARY KEY (provider, subject),
     UNIQUE (user_id, provider)
 );
-COMMENT ON TABLE _identity IS 'By which accounts of providers users log in.';
+COMMENT ON TABLE _identity IS 'The accounts at providers with which users log in.';
 COMMENT ON COLUMN _identity.provider IS 'The name of the provider in the settings; custom-token: tokens of the application''s own server.';
-COMMENT ON COLUMN _identity.subject IS 'What the provider calls the user: the claim sub.';
-COMMENT ON COLUMN _identity.user_id IS 'Who logs in by it.';
-COMMENT ON COLUMN _identity.profile IS 'What the provider last said of the user; nothing here relies on it.';
+COMMENT ON COLUMN _identity.subject IS 'The provider''s id of the user: the claim sub.';
+COMMENT ON COLUMN _identity.user_id IS 'The account that logs in with it.';
+COMMENT ON COLUMN _identity.profile IS 'What the provider last said about the user; the service does not rely on it.';
 COMMENT ON COLUMN _identity.created_at IS 'When it was linked.';
-COMMENT ON COLUMN _identity.last_used_at IS 'When the user last logged in by it; NULL: not yet.';
-COMMENT ON COLUMN _identity.token_sealed IS 'The tokens that the provider gave for the user, sealed like _factor.secret_sealed; NULL: none are kept.';
-COMMENT ON COLUMN _identity.token_at IS 'When it gave them.';
+COMMENT ON COLUMN _identity.last_used_at IS 'When the user last logged in with it; NULL: not yet.';
+COMMENT ON COLUMN _identity.token_sealed IS 'The provider''s tokens for the user, encrypted like _factor.secret_sealed; NULL: no tokens are kept.';
+COMMENT ON COLUMN _identity.token_at IS 'When the provider issued the tokens.';
 
 CREATE TABLE _used_token (
     hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
     expires_at timestamptz NOT NULL
 );
 CREATE INDEX ON _used_token (expires_at);
-COMMENT ON TABLE _used_token IS 'The tokens of providers and of the application''s own server that were used and are not to be used again.';
+COMMENT ON TABLE _used_token IS 'The tokens of providers and of the application''s own server that were used and are not accepted again.';
 COMMENT ON COLUMN _used_token.hash IS 'SHA-256 of the provider''s name and of the nonce or the id of the token.';
-COMMENT ON COLUMN _used_token.expires_at IS 'When the token ends by itself; the row is removed an hour later.';
+COMMENT ON COLUMN _used_token.expires_at IS 'When the token expires; the row is removed an hour later.';
 
 CREATE TABLE _flow (
     hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
@@ -2278,25 +2280,25 @@ CREATE INDEX ON _flow (client);
 CREATE INDEX ON _flow (expires_at);
 CREATE INDEX ON _flow (user_id) WHERE user_id IS NOT NULL;
 CREATE INDEX ON _flow (session_id) WHERE session_id IS NOT NULL;
-COMMENT ON TABLE _flow IS 'Sign-ins with providers that are under way: what waits for the provider, and what waits for the application.';
-COMMENT ON COLUMN _flow.hash IS 'SHA-256 of the state that the provider brings back, or of the code that the application does; neither is stored.';
-COMMENT ON COLUMN _flow.kind IS 'state: the user is at the provider; code: the application is to fetch what came of it.';
-COMMENT ON COLUMN _flow.purpose IS 'login: to open a session; link: to log in by the provider from now on; stepup: to prove once more who the user is.';
+COMMENT ON TABLE _flow IS 'Sign-ins with providers that are in progress: they wait for the provider or for the application.';
+COMMENT ON COLUMN _flow.hash IS 'SHA-256 of the state that the provider sends back, or of the code that the application sends; neither is stored.';
+COMMENT ON COLUMN _flow.kind IS 'state: the user is at the provider; code: the application has not fetched the result yet.';
+COMMENT ON COLUMN _flow.purpose IS 'login: to open a session; link: to log in with the provider from now on; stepup: to authenticate the user again.';
 COMMENT ON COLUMN _flow.provider IS 'The name of the provider in the settings.';
-COMMENT ON COLUMN _flow.nonce IS 'What its id token has to have; NULL for a provider without id tokens.';
-COMMENT ON COLUMN _flow.verifier_sealed IS 'What proves to the provider who began (RFC 7636), sealed like _factor.secret_sealed.';
-COMMENT ON COLUMN _flow.challenge IS 'SHA-256 of what the application proves with that it began, in base64url.';
-COMMENT ON COLUMN _flow.redirect IS 'Where the user goes back to, one of the addresses in the settings.';
-COMMENT ON COLUMN _flow.state IS 'What the application gets back with it.';
-COMMENT ON COLUMN _flow.user_id IS 'Who is linked, or proves who they are; NULL for a login.';
-COMMENT ON COLUMN _flow.epoch IS 'The epoch of that account; in another one it is void.';
-COMMENT ON COLUMN _flow.session_id IS 'The session that asked; NULL for a login.';
-COMMENT ON COLUMN _flow.client IS 'SHA-256 of the client that began, whose share it is.';
-COMMENT ON COLUMN _flow.subject IS 'What the provider calls the user, once that is proved.';
-COMMENT ON COLUMN _flow.profile IS 'What the provider says of the user.';
+COMMENT ON COLUMN _flow.nonce IS 'The nonce that the id token must contain; NULL for a provider without id tokens.';
+COMMENT ON COLUMN _flow.verifier_sealed IS 'The code verifier for the provider (RFC 7636), encrypted like _factor.secret_sealed.';
+COMMENT ON COLUMN _flow.challenge IS 'The code challenge of the application: SHA-256 of its code verifier, in base64url.';
+COMMENT ON COLUMN _flow.redirect IS 'The address to which the user returns, one of those in the settings.';
+COMMENT ON COLUMN _flow.state IS 'The state of the application, which is sent back to it.';
+COMMENT ON COLUMN _flow.user_id IS 'The account that is linked or authenticated again; NULL for a log-in.';
+COMMENT ON COLUMN _flow.epoch IS 'The epoch of that account; in another epoch the sign-in is void.';
+COMMENT ON COLUMN _flow.session_id IS 'The session that began it; NULL for a log-in.';
+COMMENT ON COLUMN _flow.client IS 'SHA-256 of the client that began it, for the limit of each client.';
+COMMENT ON COLUMN _flow.subject IS 'The provider''s id of the user, once it is proved.';
+COMMENT ON COLUMN _flow.profile IS 'What the provider says about the user.';
 COMMENT ON COLUMN _flow.verified_email IS 'The address that the provider says it has verified.';
-COMMENT ON COLUMN _flow.token_sealed IS 'The tokens that came with it, sealed like _factor.secret_sealed; NULL where none are kept.';
-COMMENT ON COLUMN _flow.created_at IS 'When it began, or when the code was made.';
+COMMENT ON COLUMN _flow.token_sealed IS 'The provider''s tokens, encrypted like _factor.secret_sealed; NULL: no tokens are kept.';
+COMMENT ON COLUMN _flow.created_at IS 'When it began, or when the code was created.';
 COMMENT ON COLUMN _flow.expires_at IS 'When it ends.';
 
 -- Deleted accounts ---------------------------------------------------------------------------------------------------
@@ -2310,13 +2312,13 @@ CREATE TABLE _deletion (
 );
 CREATE INDEX ON _deletion (next_at);
 COMMENT ON TABLE _deletion IS
-    'The accounts that are being deleted, and for 30 days those that were: their ids are given to no new account.';
+    'The accounts that are being deleted, and for 30 days those that were deleted; no new account gets their ids.';
 COMMENT ON COLUMN _deletion.user_id IS 'The id of the account.';
 COMMENT ON COLUMN _deletion.began_at IS 'When the account was disabled in order to be deleted.';
 COMMENT ON COLUMN _deletion.next_at IS
-    'When a process goes on with it, which the one that works on it moves ahead; infinity when nothing is left to do.';
-COMMENT ON COLUMN _deletion.finished_at IS 'When the account was gone; NULL: it is disabled, and some of its records are there still.';
-COMMENT ON COLUMN _deletion.swept_at IS 'When what others named as its doing was last looked for in all records.';
+    'When a process continues with it; the process that works on it moves the time ahead. It is infinity when nothing is left to do.';
+COMMENT ON COLUMN _deletion.finished_at IS 'When the account was gone; NULL: it is disabled, and some of its records may still exist.';
+COMMENT ON COLUMN _deletion.swept_at IS 'When all records of others were last searched for mentions of the account.';
 
 CREATE TABLE _former_login (
     code bytea PRIMARY KEY,
@@ -2324,12 +2326,12 @@ CREATE TABLE _former_login (
     user_id text COLLATE "C" REFERENCES _user (id) ON DELETE CASCADE
 );
 CREATE INDEX ON _former_login (user_id) WHERE user_id IS NOT NULL;
-COMMENT ON TABLE _former_login IS 'The login keys of deleted accounts, which no other account gets for 30 days, and addresses that accounts may get back.';
-COMMENT ON COLUMN _former_login.code IS 'What _login_code makes of the key, from which it cannot be found out without _secret.';
-COMMENT ON COLUMN _former_login.until IS 'From when on another account may have it.';
+COMMENT ON TABLE _former_login IS 'The login keys of deleted accounts, which no other account may have for 30 days, and addresses that accounts may get back.';
+COMMENT ON COLUMN _former_login.code IS 'The result of _login_code() for the key, from which the key cannot be found without _secret.';
+COMMENT ON COLUMN _former_login.until IS 'When other accounts may have it.';
 COMMENT ON COLUMN _former_login.user_id IS 'The account that had the address and may have it again; NULL: it is deleted.';
 
--- Two hashes, one within the other, as in HMAC: a code says nothing of that of a longer text.
+-- Two nested hashes, as in HMAC, so that a code reveals nothing about that of a longer text.
 CREATE FUNCTION _login_code(secret bytea, field text, value text) RETURNS bytea LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT sha256(
@@ -2337,9 +2339,9 @@ SET search_path FROM CURRENT AS $$
     )
 $$;
 COMMENT ON FUNCTION _login_code(bytea, text, text) IS
-    'By which a login key of a deleted account is recognised: _login_code(secret, ''email'', ''ann@example.org'').';
+    'The code by which a login key of a deleted account is recognised: _login_code(secret, ''email'', ''ann@example.org'').';
 
--- As the owner of the schema: a role that may write profiles need not read the secret.
+-- Runs as the owner of the schema, since a role that may write profiles need not read the secret.
 CREATE FUNCTION _check_former_login() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -2355,13 +2357,13 @@ BEGIN
         WHERE former.until > now() AND former.user_id IS DISTINCT FROM NEW._id
             AND former.code IN (SELECT _login_code(known.secret, TG_ARGV[0], value) FROM _secret AS known)
     ) THEN
-        -- As where another account has it, so that the answer is the same.
-        RAISE EXCEPTION 'An account had this login key until lately, and may get it back.'
+        -- The constraint is that of a key that another account has, so that the response is the same.
+        RAISE EXCEPTION 'Another account had this login key recently and may get it back.'
             USING ERRCODE = 'unique_violation', CONSTRAINT = '_login_key_' || TG_ARGV[0], TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _check_former_login() IS 'Refuses a login key that another account had until lately, and may get back, or that was deleted within 30 days.';
+COMMENT ON FUNCTION _check_former_login() IS 'Refuses a login key that another account had recently and may get back, or that was deleted within the last 30 days.';
 CREATE TRIGGER _check_former_username AFTER INSERT OR UPDATE OF username ON "user" FOR EACH ROW
     WHEN (NEW.username IS NOT NULL) EXECUTE FUNCTION _check_former_login('username');
 CREATE TRIGGER _check_former_email AFTER INSERT OR UPDATE OF email ON "user" FOR EACH ROW
@@ -2371,13 +2373,13 @@ CREATE FUNCTION _check_former_id() RETURNS trigger LANGUAGE plpgsql SECURITY DEF
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF EXISTS (SELECT FROM _deletion AS deletion WHERE deletion.user_id = NEW.id) THEN
-        RAISE EXCEPTION 'An account of this id was deleted within 30 days.'
+        RAISE EXCEPTION 'An account with this id was deleted within the last 30 days.'
             USING ERRCODE = 'unique_violation', CONSTRAINT = '_user_pkey', TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION _check_former_id() IS
-    'Refuses an account with the id of one that was deleted within 30 days, which access lists may still name.';
+    'Refuses an account with the id of one that was deleted within the last 30 days, which access lists may still name.';
 CREATE TRIGGER _check_former_id AFTER INSERT ON _user FOR EACH ROW EXECUTE FUNCTION _check_former_id();
 
 CREATE TABLE _merge (
@@ -2390,14 +2392,14 @@ CREATE TABLE _merge (
     finished_at timestamptz
 );
 CREATE INDEX ON _merge (next_at);
-COMMENT ON TABLE _merge IS 'The anonymous accounts that are being merged into others, and for 30 days those that were.';
+COMMENT ON TABLE _merge IS 'The anonymous accounts that are being merged into others, and for 30 days those that were merged.';
 COMMENT ON COLUMN _merge.user_id IS 'The id of the anonymous account.';
 COMMENT ON COLUMN _merge.target IS 'The account that gets its records.';
-COMMENT ON COLUMN _merge.token_hash IS 'SHA-256 of the token that it was merged with, by which the same call gets the same result.';
+COMMENT ON COLUMN _merge.token_hash IS 'SHA-256 of the token with which it was merged; a repeated call with it gets the same result.';
 COMMENT ON COLUMN _merge.records IS 'How many records have moved.';
 COMMENT ON COLUMN _merge.began_at IS 'When the anonymous account was disabled in order to be merged.';
-COMMENT ON COLUMN _merge.next_at IS 'When a process goes on with it, which the one that works on it moves ahead; infinity when nothing is left to do.';
-COMMENT ON COLUMN _merge.finished_at IS 'When everything had moved; NULL: some of it has not yet.';
+COMMENT ON COLUMN _merge.next_at IS 'When a process continues with it; the process that works on it moves the time ahead. It is infinity when nothing is left to do.';
+COMMENT ON COLUMN _merge.finished_at IS 'When everything had moved; NULL: something may not have moved yet.';
 
 CREATE TABLE _merge_change (
     user_id text COLLATE "C" NOT NULL REFERENCES _merge (user_id) ON DELETE CASCADE,
@@ -2407,23 +2409,23 @@ CREATE TABLE _merge_change (
     cleared text[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (user_id, type, old_id)
 );
-COMMENT ON TABLE _merge_change IS 'Private records of merged accounts that got another id, or lost values, since the other account has a record of that id or value.';
+COMMENT ON TABLE _merge_change IS 'Private records of merged accounts that got another id or lost values, because the other account has a record with that id or value.';
 COMMENT ON COLUMN _merge_change.user_id IS 'The id of the anonymous account.';
 COMMENT ON COLUMN _merge_change.type IS 'The record type.';
-COMMENT ON COLUMN _merge_change.old_id IS 'The id of the record on the wire, before.';
-COMMENT ON COLUMN _merge_change.new_id IS 'That of the record afterwards.';
+COMMENT ON COLUMN _merge_change.old_id IS 'The id of the record on the wire, before the merge.';
+COMMENT ON COLUMN _merge_change.new_id IS 'The id of the record on the wire, after the merge.';
 COMMENT ON COLUMN _merge_change.cleared IS 'The fields whose values were removed.';
 
--- Whose tombstones are found when their owner is deleted.
+-- Finds the tombstones of an owner that is deleted.
 CREATE INDEX ON _tombstone (owner) WHERE owner IS NOT NULL;
 
--- The accounts among which those are that were left alone.
+-- Finds anonymous accounts that are no longer used.
 CREATE INDEX ON _user (created_at) WHERE password_hash IS NULL;
 
 -- Notices -------------------------------------------------------------------------------------------------------------
--- Processes keep sessions and the schema in memory. They are told of changes, also of those made in psql; all of them
--- are rare, which is why NOTIFY is affordable here and is not for records. A notice names its schema, since a copy of an
--- application in the same database has the same channel.
+-- Processes keep sessions and the schema in memory, and are notified of changes, also of those made in psql. All of these are
+-- rare, so NOTIFY is affordable for them, unlike for records. A notice names its schema, since a copy of an application in the
+-- same database has the same channel.
 
 CREATE FUNCTION _announce_session() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
@@ -2436,7 +2438,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_session() IS 'Tells every process which sessions were ended.';
+COMMENT ON FUNCTION _announce_session() IS 'Notifies every process of the sessions that have ended.';
 CREATE TRIGGER _announce AFTER DELETE ON _session REFERENCING OLD TABLE AS deleted_row
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_session();
 
@@ -2446,7 +2448,7 @@ BEGIN
     PERFORM _notify('session', '/token:' || encode(OLD.token_hash, 'hex'));
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_rotation() IS 'Notifies every process that a session has another token.';
+COMMENT ON FUNCTION _announce_rotation() IS 'Notifies every process that the token of a session was replaced.';
 CREATE TRIGGER _announce_rotation AFTER UPDATE OF token_hash ON _session
     FOR EACH ROW EXECUTE FUNCTION _announce_rotation();
 
@@ -2456,7 +2458,7 @@ BEGIN
     PERFORM _notify('session', '/user:' || NEW.id);
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_user() IS 'Tells every process that the sessions of a user must be looked up again.';
+COMMENT ON FUNCTION _announce_user() IS 'Notifies every process that the sessions of a user must be looked up again.';
 CREATE TRIGGER _announce
     AFTER UPDATE OF password_hash, token_valid_since, epoch, disabled, disabled_message, disabled_until, verified_email
     ON _user FOR EACH ROW EXECUTE FUNCTION _announce_user();
@@ -2467,7 +2469,7 @@ BEGIN
     PERFORM _notify('session', '/user:' || NEW._id);
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_address() IS 'Notifies every process that a user has another address, which may not be the verified one.';
+COMMENT ON FUNCTION _announce_address() IS 'Notifies every process that the address of a user has changed and may not be the verified one.';
 CREATE TRIGGER _announce_address AFTER UPDATE OF email ON "user" FOR EACH ROW
     WHEN (NEW.email IS DISTINCT FROM OLD.email) EXECUTE FUNCTION _announce_address();
 
@@ -2482,7 +2484,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_user_role() IS 'Tells every process that a user has other roles now.';
+COMMENT ON FUNCTION _announce_user_role() IS 'Notifies every process that the roles or groups of a user have changed.';
 CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _user_role
     FOR EACH ROW EXECUTE FUNCTION _announce_user_role();
 
@@ -2492,7 +2494,7 @@ BEGIN
     PERFORM _notify('session', '/all');
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_all_sessions() IS 'Tells every process that all sessions must be looked up again.';
+COMMENT ON FUNCTION _announce_all_sessions() IS 'Notifies every process that all sessions must be looked up again.';
 CREATE TRIGGER _announce AFTER UPDATE OF name, is_admin OR DELETE ON _role
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_all_sessions();
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _session
@@ -2506,7 +2508,7 @@ CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _user_group
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _user_group
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_all_sessions();
 
--- Whether an account is anonymous depends on it. A login writes down its time without a notice.
+-- Whether an account is anonymous depends on its identities. A log-in stores its time without a notice.
 CREATE FUNCTION _announce_identity() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -2518,7 +2520,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_identity() IS 'Notifies every process that a user logs in by other providers now.';
+COMMENT ON FUNCTION _announce_identity() IS 'Notifies every process that the identities of a user have changed.';
 CREATE TRIGGER _announce AFTER INSERT OR DELETE OR UPDATE OF user_id ON _identity
     FOR EACH ROW EXECUTE FUNCTION _announce_identity();
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _identity
@@ -2530,7 +2532,7 @@ CREATE TABLE _key (
     previous_hash bytea UNIQUE CHECK (octet_length(previous_hash) = 32),
     previous_until timestamptz,
     name text COLLATE "C" NOT NULL CONSTRAINT _key_name CHECK (
-        -- Without BETWEEN, which a dump has in other parentheses.
+        -- Without BETWEEN, which pg_dump writes with other parentheses.
         octet_length(name) >= 1 AND octet_length(name) <= 255 AND name IS NFC NORMALIZED
         AND name !~ '[\u0001-\u001F\u007F-\u009F]'
         AND name !~ '^[ \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]'
@@ -2545,23 +2547,23 @@ CREATE TABLE _key (
     last_used_at timestamptz,
     CHECK ((previous_hash IS NULL) = (previous_until IS NULL))
 );
-COMMENT ON TABLE _key IS 'Keys with scopes, by their hashes: skyrow key.';
-COMMENT ON COLUMN _key.id IS 'The part of the key that names it and opens nothing.';
+COMMENT ON TABLE _key IS 'Keys with scopes, by their hashes; skyrow key creates them.';
+COMMENT ON COLUMN _key.id IS 'The part of the key that identifies it; it grants no access.';
 COMMENT ON COLUMN _key.hash IS 'SHA-256 of the key, which has 256 random bits.';
-COMMENT ON COLUMN _key.previous_hash IS 'That of the text before the last rotation.';
-COMMENT ON COLUMN _key.previous_until IS 'Until when that is accepted.';
-COMMENT ON COLUMN _key.name IS 'What the key is for; lists and rules name all keys of the name by key:<name>.';
-COMMENT ON COLUMN _key.kind IS 'client lets clients in, server passes the rules of records.';
+COMMENT ON COLUMN _key.previous_hash IS 'SHA-256 of the key before the last rotation.';
+COMMENT ON COLUMN _key.previous_until IS 'Until when the key before the last rotation is accepted.';
+COMMENT ON COLUMN _key.name IS 'What the key is for; key:<name> in access lists and rules means all keys of this name.';
+COMMENT ON COLUMN _key.kind IS 'client: admits clients; server: is exempt from the access rules of records.';
 COMMENT ON COLUMN _key.scopes IS
-    'What it may do, {read,type:note}; empty: all that is open to its kind. With one that means nothing the key is refused.';
-COMMENT ON COLUMN _key.networks IS 'From where it counts; empty: from everywhere.';
-COMMENT ON COLUMN _key.created_at IS 'When it was made.';
-COMMENT ON COLUMN _key.expires_at IS 'When it ends; NULL is never.';
-COMMENT ON COLUMN _key.revoked_at IS 'When it was revoked; NULL: it holds.';
-COMMENT ON COLUMN _key.last_used_at IS 'When it was last used, to the minute; NULL: it was not.';
+    'What it may do, {read,type:note}; empty: everything that its kind may do. A key with an invalid scope is refused.';
+COMMENT ON COLUMN _key.networks IS 'The networks from which it is accepted; empty: all networks.';
+COMMENT ON COLUMN _key.created_at IS 'When it was created.';
+COMMENT ON COLUMN _key.expires_at IS 'When it expires; NULL: never.';
+COMMENT ON COLUMN _key.revoked_at IS 'When it was revoked; NULL: it was not.';
+COMMENT ON COLUMN _key.last_used_at IS 'When it was last used, to the minute; NULL: never.';
 INSERT INTO _version (name) VALUES ('keys');
 
--- A use is written down without a notice.
+-- A use is stored without a notice.
 CREATE FUNCTION _announce_keys() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -2570,7 +2572,7 @@ BEGIN
     PERFORM _notify('session', '/keys');
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION _announce_keys() IS 'Notifies every process that there are other keys now.';
+COMMENT ON FUNCTION _announce_keys() IS 'Notifies every process that the keys have changed.';
 CREATE TRIGGER _announce
     AFTER INSERT OR DELETE OR UPDATE OF
         id, hash, previous_hash, previous_until, name, kind, scopes, networks, expires_at, revoked_at
@@ -2586,8 +2588,8 @@ CREATE TABLE _database_login (
 );
 CREATE INDEX ON _database_login (user_id);
 COMMENT ON TABLE _database_login IS
-    'Whose records a role of PostgreSQL works with: skyrow policies apply --login role=user. The policies of record tables ask it.';
-COMMENT ON COLUMN _database_login.role IS 'The role that is logged in as, session_user.';
+    'The users for whom roles of PostgreSQL log in: skyrow policies apply --login role=user. The policies of record tables read it.';
+COMMENT ON COLUMN _database_login.role IS 'The role that logs in, session_user.';
 COMMENT ON COLUMN _database_login.user_id IS 'The account.';
 
 CREATE TABLE _policy (
@@ -2598,15 +2600,15 @@ CREATE TABLE _policy (
     stored text NOT NULL,
     PRIMARY KEY (type, kind, name)
 );
-COMMENT ON TABLE _policy IS 'What skyrow policies apply made, by which skyrow policies check finds what has changed since.';
+COMMENT ON TABLE _policy IS 'What skyrow policies apply created, from which skyrow policies check finds what has changed since.';
 COMMENT ON COLUMN _policy.type IS 'The record type.';
-COMMENT ON COLUMN _policy.kind IS 'policy, trigger or view; rules: the rules of the type that the policies were made of; rights: what database logins may name.';
-COMMENT ON COLUMN _policy.name IS 'The name of the object; of rules and rights none.';
-COMMENT ON COLUMN _policy.source IS 'The statement that made it; of rules what _rules_digest() was; of rights a line for each.';
-COMMENT ON COLUMN _policy.stored IS 'What PostgreSQL made of the statement, as it prints that.';
+COMMENT ON COLUMN _policy.kind IS 'policy, trigger or view; rules: the rules from which the policies were made; rights: the privileges of database logins.';
+COMMENT ON COLUMN _policy.name IS 'The name of the object; empty for rules and rights.';
+COMMENT ON COLUMN _policy.source IS 'The statement that created it; for rules, the result of _rules_digest(); for rights, a line for each.';
+COMMENT ON COLUMN _policy.stored IS 'The stored form of the statement, as PostgreSQL prints it.';
 
--- The role that logged in, and no setting: a client may set any setting. SET ROLE does not change it, and SET SESSION
--- AUTHORIZATION is a superuser's. In plpgsql, which keeps its plans: SQL would be read and planned anew by each statement.
+-- The role that logged in, not a setting, since a client may set any setting. SET ROLE does not change session_user, and only
+-- a superuser may SET SESSION AUTHORIZATION. PL/pgSQL keeps its plans; an SQL function would be planned for each statement.
 CREATE FUNCTION _me() RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -2616,10 +2618,9 @@ BEGIN
             AND NOT (account.disabled AND (account.disabled_until IS NULL OR account.disabled_until > now()))
     );
 END $$;
-COMMENT ON FUNCTION _me() IS 'The id of the user whom this database login is; NULL for any other role, and while the account is disabled.';
+COMMENT ON FUNCTION _me() IS 'The id of the user for whom this database login stands; NULL for any other role, and while the account is disabled.';
 
--- As the service makes it of a session (Audience) that comes without a key. Like there, a user with more roles than one
--- may have is none.
+-- The same as Audience in the service for a session without a key. A user with too many roles is refused there, too.
 CREATE FUNCTION _audience() RETURNS text[] LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -2637,7 +2638,7 @@ BEGIN
         SELECT 'role:' || held.role FROM held LIMIT 1001
     );
     IF cardinality(roles) > 1000 THEN
-        RAISE EXCEPTION 'A user has at most 1000 roles.' USING ERRCODE = 'program_limit_exceeded';
+        RAISE EXCEPTION 'A user can have at most 1000 roles.' USING ERRCODE = 'program_limit_exceeded';
     END IF;
     RETURN ARRAY['public', 'users', 'user:' || me] || roles
         || ARRAY(
@@ -2655,7 +2656,7 @@ BEGIN
         || ARRAY(SELECT 'group:' || carried.name FROM _user_group AS carried WHERE carried.user_id = me);
 END $$;
 COMMENT ON FUNCTION _audience() IS
-    'The keys of all subjects that the user of this database login is, {public,users,user:ann,role:editor}; NULL for any other role.';
+    'The keys of all subjects that include the user of this database login, {public,users,user:ann,role:editor}; NULL for any other role.';
 
 CREATE FUNCTION _is_related(relation text, owner text) RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
@@ -2677,9 +2678,9 @@ BEGIN
     END;
 END $$;
 COMMENT ON FUNCTION _is_related(text, text) IS
-    'Whether the user of this database login is a friend of, follows (follower) or is followed by (followed) another: _is_related(''friend'', ''ann'').';
+    'Whether the user of this database login is a friend of, follows (follower) or is followed by (followed) another user: _is_related(''friend'', ''ann'').';
 
--- Without what a trigger notes of lists: policies ask for every relation.
+-- Without the relations that a trigger notes, since policies test every relation.
 CREATE FUNCTION _rules_digest(type text) RETURNS text LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -2698,9 +2699,10 @@ BEGIN
         )
     )::text);
 END $$;
-COMMENT ON FUNCTION _rules_digest(text) IS 'A text that is another one when the rules of a record type are others.';
+COMMENT ON FUNCTION _rules_digest(text) IS 'A digest of the rules of a record type.';
 
--- Policies are made of rules as they were. Of a type whose rules have changed since, nothing is shown until they are made anew.
+-- Policies are made from the rules of a type. If the rules have changed since, nothing of the type is visible until the
+-- policies are made again.
 CREATE FUNCTION _may_ask(type text) RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -2710,15 +2712,15 @@ BEGIN
     IF (SELECT known.source FROM _policy AS known WHERE known.type = $1 AND known.kind = 'rules')
         IS DISTINCT FROM _rules_digest($1)
     THEN
-        RAISE EXCEPTION 'The rules of the type % have changed; its policies are to be made anew: skyrow policies apply.', $1
+        RAISE EXCEPTION 'The rules of the type % have changed. Run skyrow policies apply to update its policies.', $1
             USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN true;
 END $$;
 COMMENT ON FUNCTION _may_ask(text) IS
-    'Whether this database login is a user''s; refused while the policies of the record type are not those of its rules.';
+    'Whether this database login stands for a user; fails while the policies of the record type do not match its rules.';
 
--- With the rights of the role that asks, so that the policies of the other type hold.
+-- Runs with the privileges of the role that calls it, so that the policies of the other type apply.
 CREATE FUNCTION _may_refer(type text, ids text[], database text) RETURNS boolean LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -2730,9 +2732,9 @@ BEGIN
     RETURN found_ids = (SELECT count(DISTINCT given.id) FROM unnest(ids) AS given (id) WHERE given.id IS NOT NULL);
 END $$;
 COMMENT ON FUNCTION _may_refer(text, text[], text) IS
-    'Whether a record of a database may refer to these records of a type: whether the role that asks reads each of them.';
+    'Whether a record of a database may refer to these records of a type: the role that calls it must see each of them.';
 
--- A record that a database login writes is signed, and begins with the list that a save would give it.
+-- A record that a database login writes names its user, and a new one gets the access list that a save would give it.
 CREATE FUNCTION _sign() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -2754,18 +2756,18 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION _sign() IS 'Signs what a database login writes, and gives a new record its owner and its access list.';
+COMMENT ON FUNCTION _sign() IS 'Sets who created and updated a record that a database login writes, and gives a new record its owner and access list.';
 
 CREATE FUNCTION _refuse_column() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
-    RAISE EXCEPTION 'You may not give % of this record that value.', quote_ident(TG_ARGV[0])
+    RAISE EXCEPTION 'You may not set % of this record to that value.', quote_ident(TG_ARGV[0])
         USING ERRCODE = 'insufficient_privilege', TABLE = TG_TABLE_NAME, COLUMN = TG_ARGV[0];
 END $$;
-COMMENT ON FUNCTION _refuse_column() IS 'Refuses a change that a database login may not make; its trigger has the condition.';
+COMMENT ON FUNCTION _refuse_column() IS 'Refuses a change that a database login may not make; the condition is in its trigger.';
 
--- What a policy needs keeps a column from being dropped or given another type, so the service calls this first. The table stays
--- closed to database logins until policies are made again.
+-- A column on which a policy depends cannot be dropped or retyped, so the service calls this first. The table stays closed to
+-- database logins until policies are made again.
 CREATE FUNCTION _close_type(type text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -2798,12 +2800,12 @@ BEGIN
     DELETE FROM _policy AS known WHERE known.type = $1;
 END $$;
 COMMENT ON FUNCTION _close_type(text) IS
-    'Takes away what skyrow policies apply made for a record type, and closes its table to database logins.';
+    'Drops what skyrow policies apply created for a record type, and closes its table to database logins.';
 
 CREATE FUNCTION _announce_schema() RETURNS event_trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
-    -- The service tells of its own changes, and of which types.
+    -- The service sends its own notices, which name the changed types.
     IF current_setting('skyrow.announced', true) = 'on' THEN
         RETURN;
     END IF;
@@ -2814,13 +2816,14 @@ BEGIN
     ELSIF NOT EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE schema_name = current_schema()) THEN
         RETURN;
     END IF;
-    -- A role that makes tables need not read _meta. The notice says nothing that pg_class does not show.
+    -- A role that creates tables need not read _meta, so the channel has a fixed name. The notice reveals nothing that
+    -- pg_class does not show.
     PERFORM pg_notify('skyrow_schema', '');
 END $$;
 COMMENT ON FUNCTION _announce_schema() IS 'Notifies every process that a table of this schema was changed by hand.';
 
--- Only a superuser may create event triggers. Without them a process finds out when it meets a name that it does not
--- know, or when PostgreSQL does not know one.
+-- Only a superuser may create event triggers. Without them, a process notices a change when it meets an unknown name, or when
+-- PostgreSQL reports one.
 CREATE FUNCTION _install_event_triggers() RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -2842,12 +2845,12 @@ BEGIN
         );
     END LOOP;
 END $$;
-COMMENT ON FUNCTION _install_event_triggers() IS 'Creates the event triggers that notice changes made by hand, where permitted.';
+COMMENT ON FUNCTION _install_event_triggers() IS 'Creates the event triggers that notice changes made by hand, if the role may do so.';
 
 -- The schema of the reserved tables -----------------------------------------------------------------------------------
 
--- So that \dt in psql lists what applications made. Indexes, constraints and sequences follow their tables, and no role but
--- the owner may name what is there.
+-- The reserved tables have their own schema, so that \dt in psql lists only what applications created. Indexes, constraints
+-- and sequences follow their tables. Only the owner may use the schema.
 DO $do$
 DECLARE
     internal name := (current_schemas(false))[2];
@@ -2866,15 +2869,15 @@ BEGIN
     );
 END $do$;
 
--- What operators ask psql for, by names that need no schema: a view is named by the plural of its table. Each lists its columns,
--- so that a secret which a table gets is in none. They have the rights of their owner, so that a role for reports may be granted
--- some of them alone.
+-- Views for operators in psql, with names that need no schema: a view has the plural of its table's name. Each view lists its
+-- columns, so that it never shows a secret that is added to the table later. Views have the privileges of their owner, so that
+-- a role for reports can be granted just some of them.
 
 CREATE FUNCTION _may_look() RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF EXISTS (SELECT FROM _database_login AS login WHERE login.role = session_user) THEN
-        RAISE EXCEPTION 'A role that stands for a user does not read the views of accounts and rules.'
+        RAISE EXCEPTION 'A role that stands for a user may not read the views of accounts and rules.'
             USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN true;
@@ -2885,10 +2888,10 @@ COMMENT ON FUNCTION _may_look() IS
 CREATE FUNCTION _refuse_write() RETURNS trigger LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$
 BEGIN
-    RAISE EXCEPTION 'The view % is for reading.', TG_TABLE_NAME
+    RAISE EXCEPTION 'The view % is read-only.', TG_TABLE_NAME
         USING ERRCODE = 'object_not_in_prerequisite_state', HINT = format('Write to the table %s.', TG_ARGV[0]);
 END $$;
-COMMENT ON FUNCTION _refuse_write() IS 'Refuses a change by way of a view of a reserved table.';
+COMMENT ON FUNCTION _refuse_write() IS 'Refuses changes through a view of a reserved table.';
 
 CREATE VIEW _users WITH (security_barrier) AS
 SELECT id, password_hash IS NOT NULL AS has_password, verified_email, second_factor, disabled, disabled_message, disabled_until,
@@ -2950,7 +2953,7 @@ SELECT user_id, began_at, next_at, finished_at, swept_at FROM _deletion WHERE (S
 CREATE VIEW _merges WITH (security_barrier) AS
 SELECT user_id, target, records, began_at, next_at, finished_at FROM _merge WHERE (SELECT _may_look());
 
--- A column that a view takes as it is means what it means in the table.
+-- Columns of the views have the comments of the tables' columns.
 DO $do$
 DECLARE
     shown record;
@@ -2971,7 +2974,7 @@ BEGIN
                 WHERE pg_class.oid = shown.source
             )
         );
-        EXECUTE format('COMMENT ON VIEW %s IS %L', shown.view, 'For reading, without secrets: ' || shown.sentence);
+        EXECUTE format('COMMENT ON VIEW %s IS %L', shown.view, 'Read-only, without secrets: ' || shown.sentence);
         FOR about IN
             SELECT here.attname AS name, col_description(shown.source, there.attnum) AS sentence
             FROM pg_attribute AS here JOIN pg_attribute AS there ON there.attrelid = shown.source AND there.attname = here.attname

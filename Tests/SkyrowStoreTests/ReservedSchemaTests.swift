@@ -150,7 +150,7 @@ import Testing
                 for statement in writes {
                     let error = await #expect(throws: (any Error).self, "\(statement)") { try await psql(statement) }
                     #expect(
-                        "\(error ?? CancellationError())".contains("The view \(view) is for reading."),
+                        "\(error ?? CancellationError())".contains("The view \(view) is read-only."),
                         "\(statement)"
                     )
                 }

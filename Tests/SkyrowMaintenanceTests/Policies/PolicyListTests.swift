@@ -73,7 +73,7 @@ import Testing
                 } else if row.bobChanges || isOpen && !isNew || row.readers == .update && !isNew {
                     try await f.sql("bob", "BEGIN; \(update); ROLLBACK")
                 } else {
-                    #expect(try await f.refusal("bob", update).contains("You may not give _access"), "\(row)")
+                    #expect(try await f.refusal("bob", update).contains("You may not set _access"), "\(row)")
                 }
             }
             #expect(try await f.psql("SELECT _access = '\(Self.list)' FROM note WHERE _id = 'a'") == "t")

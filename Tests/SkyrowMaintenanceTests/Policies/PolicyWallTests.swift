@@ -191,10 +191,10 @@ import Testing
         ("INSERT INTO note (_id, _created_by) VALUES ('n', 'bob')", "permission denied"),
         ("INSERT INTO note (_id, _revision) VALUES ('n', 1)", "permission denied"),
         ("INSERT INTO note (_id, category) VALUES ('n', 'closed')", "row-level security"),
-        ("UPDATE note SET category = 'closed' WHERE _id = 'a'", "You may not give category"),
+        ("UPDATE note SET category = 'closed' WHERE _id = 'a'", "You may not set category"),
         ("UPDATE note SET _owner = 'bob' WHERE _id = 'a'", "permission denied"),
         ("UPDATE note SET _database = 'ann', _id = '~ann/a' WHERE _id = 'a'", "permission denied"),
-        ("UPDATE note SET _access = '{\"users\": \"write\"}' WHERE _id = 'c'", "You may not give _access"),
+        ("UPDATE note SET _access = '{\"users\": \"write\"}' WHERE _id = 'c'", "You may not set _access"),
         ("UPDATE note SET _updated_by = 'bob' WHERE _id = 'a'", "permission denied"),
     ]
 
@@ -230,7 +230,7 @@ import Testing
             for view in views {
                 for statement in ["SELECT count(*) FROM \(view)", "SELECT * FROM \(view) WHERE pg_sleep(0) IS NULL"] {
                     let refusal = try await f.refusal("ann", statement)
-                    #expect(refusal.contains("A role that stands for a user does not read the views"), "\(refusal)")
+                    #expect(refusal.contains("A role that stands for a user may not read the views"), "\(refusal)")
                 }
             }
             // Those who look after the policies hear of it, and applying them takes the rights away.
