@@ -43,59 +43,59 @@ enum MetricCatalog {
             "skyrow_actions_total",
             .counter,
             ["application", "action", "outcome"],
-            "Actions that ran, each call of a batch for itself."
+            "Actions that ran; each call of a batch counts."
         ),
         Entry(
             "skyrow_refusals_total",
             .counter,
             ["application", "outcome"],
-            "Calls whose credentials were not enough."
+            "Calls that were refused because of their credentials."
         ),
         Entry(
             "skyrow_access_denied_total",
             .counter,
             ["application", "layer"],
-            "What was refused for `credentials`, a `scope` of the key, a `permission` or a `field`, each record of a batch for itself."
+            "Refusals because of `credentials`, a key's `scope`, a `permission` or a `field`; each record of a batch counts."
         ),
     ]
 
     private static let connections: [Entry] = [
-        Entry("skyrow_http_connections", .gauge, "Connections of clients that are open."),
-        Entry("skyrow_http_connections_total", .counter, "Connections of clients that were accepted."),
+        Entry("skyrow_http_connections", .gauge, "Open connections of clients."),
+        Entry("skyrow_http_connections_total", .counter, "Accepted connections of clients."),
         Entry(
             "skyrow_http_connections_refused_total",
             .counter,
-            "Connections of clients that were refused for the limit."
+            "Connections of clients that were refused because of the limit."
         ),
-        Entry("skyrow_http_body_bytes", .gauge, "Bytes of requests that wait in memory for their responses."),
+        Entry("skyrow_http_body_bytes", .gauge, "Bytes of requests in memory that wait for their responses."),
     ]
 
     private static let live: [Entry] = [
-        Entry("skyrow_live_connections", .gauge, ["transport"], "WebSockets and event streams that are open."),
+        Entry("skyrow_live_connections", .gauge, ["transport"], "Open WebSockets and event streams."),
         Entry("skyrow_live_buffer_bytes", .gauge, "Bytes of live messages that wait for their clients."),
         Entry(
             "skyrow_live_lagging_total",
             .counter,
-            "How often a client read live messages too slowly, and lost some."
+            "Times that a client read live messages too slowly and lost some."
         ),
         Entry(
             "skyrow_changes_source",
             .gauge,
             ["application", "source"],
-            "Where changes come from: 1 for the source that is used."
+            "The source of changes: 1 for the source in use."
         ),
         Entry(
             "skyrow_changes_transactions_total",
             .counter,
             ["application"],
-            "Transactions that live queries were compared with."
+            "Transactions that were compared with live queries."
         ),
         Entry("skyrow_changes_rows_total", .counter, ["application"], "Changed records in these transactions."),
         Entry(
             "skyrow_changes_gaps_total",
             .counter,
             ["application", "reason"],
-            "How often the source of changes was interrupted."
+            "Interruptions of the source of changes."
         ),
         Entry(
             "skyrow_live_events_total",
@@ -107,7 +107,7 @@ enum MetricCatalog {
             "skyrow_live_candidates",
             .histogram,
             ["application"],
-            "Groups of live queries that a change was compared with."
+            "Groups of live queries with which a change was compared."
         ),
         Entry(
             "skyrow_live_resets_total",
@@ -119,13 +119,13 @@ enum MetricCatalog {
             "skyrow_live_subscriptions",
             .gauge,
             ["application"],
-            "Live queries that are open, those that are asked again included."
+            "Open live queries, including those of `live:watch`."
         ),
         Entry(
             "skyrow_live_groups",
             .gauge,
             ["application", "keyed"],
-            "Distinct live queries: those that are found by a value, and those that every change of their type is compared with."
+            "Distinct live queries, which are found by a value or compared with every change of their type."
         ),
         Entry(
             "skyrow_live_delivery_seconds",
@@ -137,25 +137,25 @@ enum MetricCatalog {
             "skyrow_changes_lag_seconds",
             .gauge,
             ["application"],
-            "Age of the oldest change that may still be in PostgreSQL's log and not with the live queries."
+            "Age of the oldest change in PostgreSQL's log that may not have reached the live queries yet."
         ),
         Entry(
             "skyrow_changes_lag_bytes",
             .gauge,
             ["application"],
-            "Bytes of PostgreSQL's log that the live queries are behind."
+            "Bytes of PostgreSQL's log that have not reached the live queries yet."
         ),
         Entry(
             "skyrow_feed_fetch_rows",
             .histogram,
             ["application"],
-            "Records and ids of one page of the change feed."
+            "Records and ids in one page of the change feed."
         ),
         Entry(
             "skyrow_feed_resets_total",
             .counter,
             ["application", "reason"],
-            "Change tokens that led no further."
+            "Change tokens from which a client could not continue."
         ),
     ]
 
@@ -165,40 +165,40 @@ enum MetricCatalog {
             "skyrow_postgres_queue_length",
             .gauge,
             ["queue"],
-            "Statements, or transactions, that wait for a connection."
+            "Statements or transactions that wait for a connection."
         ),
         Entry(
             "skyrow_postgres_queue_held_back",
             .gauge,
             ["queue"],
-            "Statements among them that leave free connections to other tables, rows or quick statements."
+            "Waiting statements that leave free connections to other tables, rows or quick statements."
         ),
-        Entry("skyrow_postgres_connections", .gauge, ["queue"], "Connections to PostgreSQL that are open."),
-        Entry("skyrow_postgres_connections_busy", .gauge, ["queue"], "Connections to PostgreSQL that are at work."),
+        Entry("skyrow_postgres_connections", .gauge, ["queue"], "Open connections to PostgreSQL."),
+        Entry("skyrow_postgres_connections_busy", .gauge, ["queue"], "Busy connections to PostgreSQL."),
         Entry(
             "skyrow_postgres_connections_held_up",
             .gauge,
             ["queue"],
-            "Connections among them whose statements have run or waited for a lock for 0.1 s or more."
+            "Busy connections whose statements have run or waited for a lock for 0.1 s or more."
         ),
         Entry("skyrow_postgres_connects_total", .counter, ["queue"], "Connections to PostgreSQL that were opened."),
-        Entry("skyrow_postgres_batch_statements", .histogram, ["queue"], "Statements that travelled in one pipeline."),
+        Entry("skyrow_postgres_batch_statements", .histogram, ["queue"], "Statements that were sent in one pipeline."),
         Entry(
             "skyrow_postgres_wait_seconds",
             .histogram,
             ["queue"],
-            "Time that statements, or transactions, waited for a connection."
+            "Time that statements or transactions waited for a connection."
         ),
         Entry(
             "skyrow_postgres_run_seconds",
             .histogram,
             ["queue"],
-            "Time from there to the result of a statement, for writes to the end of the commit."
+            "Time from the end of the wait to the result of a statement; for writes, to the end of the commit."
         ),
         Entry(
             "skyrow_postgres_slow_statements_total",
             .counter,
-            "Statements that ran longer than the threshold of the log."
+            "Statements that ran longer than the log's threshold."
         ),
         Entry(
             "skyrow_postgres_retried_reads_total",
@@ -208,17 +208,17 @@ enum MetricCatalog {
         Entry(
             "skyrow_postgres_failed_groups_total",
             .counter,
-            "Group commits that failed, so that their writes were tried again."
+            "Group commits that failed and whose writes were tried again."
         ),
         Entry(
             "skyrow_postgres_slow_shapes",
             .gauge,
-            "Texts of statements that ran long lately and therefore go by themselves."
+            "Texts of statements that ran long recently and are therefore sent separately."
         ),
         Entry(
             "skyrow_postgres_abandoned_statements",
             .gauge,
-            "Statements that PostgreSQL has not ended in time, and still works on without a connection."
+            "Statements that PostgreSQL has not ended in time and still executes without a connection."
         ),
         Entry("skyrow_postgres_notifications_up", .gauge, "Whether notifications of PostgreSQL arrive: 1 or 0."),
     ]
@@ -230,15 +230,20 @@ enum MetricCatalog {
             "skyrow_schema_version",
             .gauge,
             ["application"],
-            "Counts the versions of the schema that this process has seen."
+            "The number of versions of the schema that this process has seen."
         ),
         Entry(
             "skyrow_schema_reloads_total",
             .counter,
             ["application"],
-            "Times the schema, or a part of it, was read from the database."
+            "Times that the schema, or a part of it, was read from the database."
         ),
-        Entry("skyrow_schema_reload_failures_total", .counter, ["application"], "Times the schema could not be read."),
+        Entry(
+            "skyrow_schema_reload_failures_total",
+            .counter,
+            ["application"],
+            "Times that the schema could not be read."
+        ),
     ]
 
     private static let accounts: [Entry] = [
@@ -252,62 +257,62 @@ enum MetricCatalog {
             "skyrow_codes_total",
             .counter,
             ["application", "kind", "outcome"],
-            "One-time codes that were `requested`, `accepted` or `refused`, by what they are for."
+            "One-time codes that were `requested`, `accepted` or `refused`, by their purpose."
         ),
         Entry(
             "skyrow_sessions_live",
             .gauge,
             ["application"],
-            "Sessions that hold, as of the last minute; an estimate from 100,000 on."
+            "Valid sessions, as of the last minute; from 100,000 on, an estimate."
         ),
         Entry(
             "skyrow_audience_roles",
             .histogram,
             ["application"],
-            "Roles of the user of a session that was read, with those that contain them."
+            "Roles of a user whose session was read, including the roles that contain them."
         ),
         Entry(
             "skyrow_rules_age_seconds",
             .gauge,
             ["application"],
-            "Time since the rules of access were last found to be those of the database."
+            "Time since the access rules in memory were last found to match the database."
         ),
-        Entry("skyrow_session_cache_entries", .gauge, ["application"], "Sessions that are remembered."),
+        Entry("skyrow_session_cache_entries", .gauge, ["application"], "Sessions in the cache."),
         Entry(
             "skyrow_session_cache_hits_total",
             .counter,
             ["application"],
-            "Access tokens whose session was remembered."
+            "Access tokens whose session was in the cache."
         ),
         Entry(
             "skyrow_session_cache_misses_total",
             .counter,
             ["application"],
-            "Access tokens that the database was asked about."
+            "Access tokens that were looked up in the database."
         ),
         Entry(
             "skyrow_session_token_reuses_total",
             .counter,
             ["application"],
-            "Sessions that were ended because a token was used that they had given up."
+            "Sessions that were ended because a token was used after its replacement."
         ),
         Entry(
             "skyrow_session_revocations_total",
             .counter,
             ["application"],
-            "Times that remembered sessions were dropped because they ended."
+            "Times that sessions left the cache because they ended."
         ),
         Entry(
             "skyrow_audit_dropped_total",
             .counter,
             ["application"],
-            "Refusals that the audit log has not got because too many waited or the database refused them."
+            "Refusals that are missing in the audit log because too many waited or the database refused them."
         ),
         Entry(
             "skyrow_throttle_rows",
             .gauge,
             ["application"],
-            "Rows in which guesses of passwords are counted, as of the last minute."
+            "Rows that count guesses of passwords, as of the last minute."
         ),
         Entry(
             "skyrow_mail_queue_length",
@@ -319,56 +324,56 @@ enum MetricCatalog {
             "skyrow_account_deletions_waiting",
             .gauge,
             ["application"],
-            "Deletions of accounts that are not finished, as of the last minute."
+            "Unfinished deletions of accounts, as of the last minute."
         ),
         Entry(
             "skyrow_account_deletions_total",
             .counter,
             ["application", "outcome"],
-            "Deletions of accounts that were `finished`, and attempts to go on with one that `failed`."
+            "Deletions of accounts that were `finished`, and attempts to continue one that `failed`."
         ),
         Entry(
             "skyrow_guesses_refused_total",
             .counter,
             ["application"],
-            "Passwords that were not judged because too many were tried before."
+            "Passwords that were not checked because too many had been tried before."
         ),
-        Entry("skyrow_password_queue_length", .gauge, "Passwords that are being hashed or wait for it."),
+        Entry("skyrow_password_queue_length", .gauge, "Passwords that are being hashed or wait to be hashed."),
         Entry(
             "skyrow_password_hash_seconds",
             .histogram,
-            "Time that hashing or comparing a password took, without waiting for it."
+            "Time that it took to hash or compare a password, without the wait before."
         ),
         Entry("skyrow_password_hashes_total", .counter, "Passwords that were hashed."),
         Entry(
             "skyrow_password_queue_full_total",
             .counter,
-            "Logins and signups turned away because too many passwords wait."
+            "Logins and sign-ups that were refused because too many passwords waited."
         ),
         Entry(
             "skyrow_reads_running",
             .gauge,
             ["queue"],
-            "Reads that are performed, by class: `indexed`, `join`, `scan`."
+            "Reads that are running, by class: `indexed`, `join`, `scan`."
         ),
         Entry("skyrow_reads_waiting", .gauge, ["queue"], "Reads that wait for their client's turn, by class."),
         Entry(
             "skyrow_mail_total",
             .counter,
             ["application", "outcome"],
-            "Mails by what became of them: `sent`, `dropped` (no account has the address), `retried`, `dead`."
+            "Mails, by outcome: `sent`, `dropped` (no account has the address), `retried`, `dead`."
         ),
         Entry(
             "skyrow_provider_keys_total",
             .counter,
             ["application", "outcome"],
-            "Times that the keys of a provider were `fetched`, or that this `failed`."
+            "Times that the keys of a provider were `fetched`, or that fetching them `failed`."
         ),
         Entry(
             "skyrow_jwks_age_seconds",
             .gauge,
             ["application", "provider"],
-            "Time since the keys of a provider were last fetched, of those of which they were."
+            "Time since the keys of a provider were last fetched, for providers whose keys were."
         ),
         Entry("skyrow_purged_sessions_total", .counter, ["application"], "Expired sessions that were removed."),
         Entry(
@@ -392,11 +397,11 @@ enum MetricCatalog {
 
     private static let process: [Entry] = [
         Entry("process_cpu_seconds_total", .counter, "Processor time of the process, user and system."),
-        Entry("process_resident_memory_bytes", .gauge, "Memory of the process that is resident."),
+        Entry("process_resident_memory_bytes", .gauge, "Resident memory of the process."),
         Entry("process_virtual_memory_bytes", .gauge, "Address space of the process."),
         Entry("process_open_fds", .gauge, "Open file descriptors of the process."),
-        Entry("process_max_fds", .gauge, "How many file descriptors the process may open."),
+        Entry("process_max_fds", .gauge, "The maximum number of open file descriptors."),
         Entry("process_threads", .gauge, "Threads of the process."),
-        Entry("process_start_time_seconds", .gauge, "When the process began, in seconds since 1970."),
+        Entry("process_start_time_seconds", .gauge, "When the process started, in seconds since 1970."),
     ]
 }
