@@ -147,7 +147,7 @@ import Testing
             /** The parameters and the result of every action, by its name. */
             export interface Actions {
               /**
-               * Puts users and roles into a role, whose users then count as users of it.
+               * Adds users and roles to a role; the users of these roles then have it, too.
                *
                * Needs a logged-in user or the master key.
                */

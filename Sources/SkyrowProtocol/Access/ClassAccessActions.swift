@@ -18,7 +18,7 @@ public struct CreateRoles: Hashable, Sendable {
             "create_roles",
             \.roles,
             .list(of: .roleName, atMost: ClassRule.utmostSubjects),
-            "The names of roles; none for every logged-in user."
+            "The names of roles; an empty array means every logged-in user."
         )
     )
 }
@@ -37,7 +37,7 @@ public struct TypeDefaultAccess: Hashable, Sendable {
     fileprivate static let form = Form(
         TypeDefaultAccess.init(type:access:),
         Member("type", \.type, .recordType, "The record type."),
-        Member("default_access", \.access, .accessList, "The list; null for none.")
+        Member("default_access", \.access, .accessList, "The access list; null for no list.")
     )
 }
 
@@ -56,7 +56,7 @@ extension Actions {
     /// Sets which roles create records of a type, and returns them; changes none of its other rules.
     public static let schemaAccess = Action<CreateRoles, CreateRoles>(
         "schema:access",
-        "Says which roles create records of a type, as in Skygear.",
+        "Sets the roles that may create records of a type, as in Skygear.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .write,
@@ -69,7 +69,7 @@ extension Actions {
     /// Changes the rules of a type, and returns all of them.
     public static let schemaAccessSet = Action<ClassAccessChange, TypeClassAccess>(
         "schema:access:set",
-        "Changes who creates, reads, updates and deletes the records of a type, and what new ones begin with.",
+        "Changes the rules of a type: who may create, read, update and delete its records, and the defaults of new records.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .write,
@@ -82,7 +82,7 @@ extension Actions {
     /// The rules of a type, which need not exist.
     public static let schemaAccessGet = Action<RecordTypeName, TypeClassAccess>(
         "schema:access:get",
-        "Returns who creates, reads, updates and deletes the records of a type, and what new ones begin with.",
+        "Returns the rules of a type: who may create, read, update and delete its records, and the defaults of new records.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .read,
@@ -95,7 +95,7 @@ extension Actions {
     /// Sets the access list of new records of a type, and returns it; changes none of its other rules.
     public static let schemaDefaultAccess = Action<TypeDefaultAccess, TypeDefaultAccess>(
         "schema:default_access",
-        "Says which access list new records of a type get that bring none, as in Skygear.",
+        "Sets the access list of new public records of a type that have none, as in Skygear.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .write,
@@ -108,7 +108,7 @@ extension Actions {
     /// The rules of fields of all types that Skygear's form can express.
     package static let schemaFieldAccessGet = Action<Void, [SkygearFieldRule]>(
         "schema:field_access:get",
-        "Returns the rules of fields of all types, as far as Skygear's form says them.",
+        "Returns the rules of fields of all types that Skygear's form can express.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .read,
@@ -121,7 +121,7 @@ extension Actions {
     /// Replaces the rules of fields that Skygear's form can express, and returns the resulting ones.
     package static let schemaFieldAccessUpdate = Action<[SkygearFieldRule], [SkygearFieldRule]>(
         "schema:field_access:update",
-        "Replaces the rules of fields of all types that Skygear's form says, as in Skygear.",
+        "Replaces the rules of fields of all types that Skygear's form can express.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .write,

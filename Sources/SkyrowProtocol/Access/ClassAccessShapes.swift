@@ -31,24 +31,24 @@ extension ClassAccessChange {
             .recordType,
             MemberDescription(
                 "rules",
-                "The rules to change; null removes one.",
+                "The rules to change; null removes a rule.",
                 .nullable(
                     .object(ClassAction.allCases.map { JSONMember($0.rawValue, .nullable(ClassRule.shape(of: $0))) })
                 )
             ),
             MemberDescription(
                 "fields",
-                "The rules of fields by their names, or `*` for every one; null removes a rule, or all of a field.",
+                "The rules of fields by field name, or `*` for every field; null removes a rule, or all rules of a field.",
                 .nullable(.object([], others: .nullable(.object([], others: .any))))
             ),
             MemberDescription(
                 "default_access",
-                "The list of new public records that have none; null for that of the setting `default-access`.",
+                "The access list of new public records that have none; null for that of the setting `default-access`.",
                 JSONShape.accessList
             ),
             MemberDescription(
                 "list_by",
-                "Who changes the list of a record: its owner, or all who may update it; null for the setting "
+                "Who may change the list of a record: its owner, or all who may update it; null for the setting "
                     + "`shared-access-lists`.",
                 .nullable(.oneOfStrings(ClassAccess.ListWriters.allCases.map(\.rawValue)))
             ),
@@ -60,15 +60,19 @@ extension ClassAccessChange {
             ),
             MemberDescription(
                 "transfer_by",
-                "Who gives records to other owners: the master key, or their owner too.",
+                "Who may give records to another owner: only the master key, or also their owner.",
                 .nullable(.oneOfStrings(ClassAccess.Transferrers.allCases.map(\.rawValue)))
             ),
             MemberDescription(
                 "creator",
-                "What the user who makes a public record becomes: its owner, or none, so that the record has no owner.",
+                "Whether the user who creates a public record becomes its owner; with `none`, the record has no owner.",
                 .nullable(.oneOfStrings(ClassAccess.NewOwner.allCases.map(\.rawValue)))
             ),
-            MemberDescription("private", "Whether private databases have records of the type.", .nullable(.boolean)),
+            MemberDescription(
+                "private",
+                "Whether private databases may contain records of the type.",
+                .nullable(.boolean)
+            ),
             MemberDescription(
                 "aggregate",
                 "Whether callers other than the master key may use `record:aggregate`.",
@@ -116,9 +120,9 @@ extension SkygearFieldRule {
             "record_type",
             .string(maximum: 63),
             isRequired: true,
-            "The record type, or `*` for every one; it need not exist yet."
+            "The record type, or `*` for every type; it need not exist yet."
         ),
-        JSONMember("record_field", .string(maximum: 63), isRequired: true, "The field, or `*` for every one."),
+        JSONMember("record_field", .string(maximum: 63), isRequired: true, "The field, or `*` for every field."),
         JSONMember(
             "user_role",
             .string(maximum: 264),
@@ -129,10 +133,15 @@ extension SkygearFieldRule {
             "writable",
             .boolean,
             isRequired: true,
-            "Whether they set the field: the uses `create` and `update`."
+            "Whether they may set the field: the uses `create` and `update`."
         ),
-        JSONMember("readable", .boolean, isRequired: true, "Whether they see it: the use `read`."),
-        JSONMember("comparable", .boolean, isRequired: true, "Whether they query by it: the use `compare`."),
-        JSONMember("discoverable", .boolean, isRequired: true, "Whether they find known values: the use `discover`."),
+        JSONMember("readable", .boolean, isRequired: true, "Whether they may see it: the use `read`."),
+        JSONMember("comparable", .boolean, isRequired: true, "Whether they may query by it: the use `compare`."),
+        JSONMember(
+            "discoverable",
+            .boolean,
+            isRequired: true,
+            "Whether they may find known values: the use `discover`."
+        ),
     ])
 }

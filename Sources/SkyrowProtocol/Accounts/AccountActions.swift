@@ -29,10 +29,10 @@ package struct SignUpRequest: Sendable {
                 "auth_data",
                 \.authData,
                 .loginKeys,
-                "One or more complete login keys with their values; none for an anonymous account.",
+                "One or more complete login keys with their values; absent for an anonymous account.",
                 absent: [:]
             ),
-            Member(optional: "password", \.password, .secret, "The password; none for an anonymous account."),
+            Member(optional: "password", \.password, .secret, "The password; absent for an anonymous account."),
             .profile(\.profile.nonEmpty, rules),
             Member(\.device, members: SessionDevice.parameters)
         )
@@ -72,7 +72,7 @@ package struct LogInRequest: Sendable {
             optional: "new_password",
             \.newPassword,
             .secret,
-            "Replaces the password, and ends all other sessions."
+            "A new password, which replaces this one and ends all other sessions."
         ),
         Member(\.device, members: SessionDevice.parameters)
     )
@@ -147,7 +147,7 @@ extension Actions {
     /// Makes an account, and logs in to it.
     package static let authSignUp = Action<SignUpRequest, AuthResult>(
         "auth:signup",
-        "Makes an account and its user record, and logs in; without any parameter the account is anonymous.",
+        "Creates an account and its user record, and logs in; without parameters the account is anonymous.",
         requires: .key,
         scope: .signUp,
         cost: .password,
@@ -186,7 +186,7 @@ extension Actions {
         errors: [.invalidCredentials, .userDisabled, .passwordPolicyViolated, .notSupported],
         Form(
             ChangePasswordRequest.init(oldPassword:password:),
-            Member("old_password", \.oldPassword, .secret, "The present password."),
+            Member("old_password", \.oldPassword, .secret, "The current password."),
             Member("password", \.password, .secret, "The new password.")
         ),
         result: .authResult

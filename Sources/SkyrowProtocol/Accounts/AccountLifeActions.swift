@@ -19,7 +19,7 @@ public struct DisabledState: Sendable {
 
     public var userID: UserID
     public var isDisabled: Bool
-    /// The message that the user gets meanwhile.
+    /// The message for the user while the account is disabled.
     public var message: String?
     /// When the account is enabled again automatically; nil means never.
     public var expiry: Timestamp?
@@ -39,13 +39,13 @@ public struct DisabledState: Sendable {
             optional: "message",
             \.message,
             .string(0...maximumMessageBytes),
-            "The message that the user gets meanwhile."
+            "The message for the user while the account is disabled."
         ),
         Member(
             optional: "expiry",
             \.expiry,
             .instant,
-            "When the account is enabled again; without it, never."
+            "When the account is enabled again; by default never."
         )
     ).reading { json, form throws(SkyrowError) in
         // Message and expiry of an account that is enabled mean nothing, and are not read.
@@ -58,7 +58,7 @@ public struct DisabledState: Sendable {
         "disabled",
         \Self.isDisabled,
         .boolean,
-        "Whether the account is disabled from now on."
+        "Whether to disable the account or to enable it."
     )
 }
 
@@ -66,7 +66,7 @@ extension Actions {
     /// Deletes the caller's account.
     public static let authDelete = Action<Void, DeletionReport>(
         "auth:delete",
-        "Deletes the account of the logged-in user with its private records; the settings say what becomes of public ones.",
+        "Deletes the account of the logged-in user with its private records; the settings decide what happens to public ones.",
         requires: .user,
         scope: .account(.writing),
         stepUp: .always,
@@ -80,7 +80,7 @@ extension Actions {
     /// Deletes the account of a user.
     public static let userDelete = Action<UserDeletion, DeletionReport>(
         "user:delete",
-        "Deletes the account of a user with its private records; the settings say what becomes of public ones.",
+        "Deletes the account of a user with its private records; the settings decide what happens to public ones.",
         requires: .master,
         scope: .named,
         cost: .write,
@@ -93,7 +93,7 @@ extension Actions {
                 "release",
                 \.releases,
                 .boolean,
-                "Whether references of other records that would keep the profile become null.",
+                "Whether references of other records that prevent the deletion of the profile become null.",
                 absent: false
             )
         ),
@@ -116,7 +116,7 @@ extension Actions {
     /// Makes an account for the user of an address, and returns its id.
     public static let authInvite = Action<CodeRequest, UserID>(
         "auth:invite",
-        "Makes an account for the user of an address, and mails a link by which the user chooses its password.",
+        "Creates an account for the user of an address, and mails a link with which the user sets its password.",
         requires: .administrator,
         scope: .named,
         cost: .write,
@@ -142,13 +142,13 @@ extension Actions {
     /// Sets the access list of the caller's new public records, and returns it.
     public static let authDefaultAccessSet = Action<AccessList?, AccessList?>(
         "auth:default_access:set",
-        "Says which access list the new public records of the user get that bring none, before that of their type.",
+        "Sets the access list of new public records of the user that have none; it takes precedence over that of their type.",
         requires: .user,
         scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
         errors: [.userDisabled],
-        Form("default_access", .accessList, "The list; null for none."),
+        Form("default_access", .accessList, "The access list; null for no list."),
         result: .object(Form("default_access", .accessList))
     )
 }

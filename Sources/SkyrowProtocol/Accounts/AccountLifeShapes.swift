@@ -7,18 +7,23 @@ extension Codec<DeletionReport> {
             DeletionReport.init(isFinished:deleted:anonymised:transferred:kept:),
             Member("finished", \.isFinished, .boolean, "False while the service continues in the background."),
             Member("deleted", \.deleted, .integer(0...Int.max), "The number of deleted records."),
-            Member("anonymised", \.anonymised, .integer(0...Int.max), "The number of records without the user's name."),
+            Member(
+                "anonymised",
+                \.anonymised,
+                .integer(0...Int.max),
+                "The number of records that no longer name the user."
+            ),
             Member(
                 "transferred",
                 \.transferred,
                 .integer(0...Int.max),
-                "The number of records that are another user's."
+                "The number of records that now belong to another user."
             ),
             Member(
                 "kept",
                 \.kept,
                 .integer(0...Int.max),
-                "The number of records without a name that were to be deleted, since records of others refer to them."
+                "The number of records that were anonymised instead of deleted, because records of others refer to them."
             )
         )
     )

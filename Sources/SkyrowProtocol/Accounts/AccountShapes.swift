@@ -16,10 +16,14 @@ extension Codec<AuthResult> {
             ),
             MemberDescription("access_token", "", .string(), isRequired: true),
             MemberDescription("level", "2 for a session with a second factor.", .integer(minimum: 2, maximum: 2)),
-            MemberDescription("is_anonymous", "`true` for an account that has only its token.", .boolean),
+            MemberDescription("is_anonymous", "`true` for an anonymous account, which has only its token.", .boolean),
             MemberDescription("last_login_at", "The last log-in before this call.", .dateTime),
             MemberDescription("last_seen_at", "The last request before this call.", .dateTime),
-            MemberDescription("is_new", "Whether a log-in by a provider or a custom token made the account.", .boolean),
+            MemberDescription(
+                "is_new",
+                "Whether a log-in with a provider or a custom token created the account.",
+                .boolean
+            ),
         ]
     ) { json throws(SkyrowError) in
         guard let user = json["user_id"]?.string, let token = json["access_token"]?.string,

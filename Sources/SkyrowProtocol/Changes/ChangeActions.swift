@@ -64,7 +64,7 @@ extension Actions {
     /// What changed in the records of a query since a change token.
     package static let changesFetch = Action<ChangesRequest, ChangesResult>(
         "changes:fetch",
-        "Returns what changed since a change token of the records of one type that match a predicate; without a token all of them.",
+        "Returns the changes since a token in the records of one type that match a predicate; without a token, all records.",
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .read,
@@ -82,7 +82,7 @@ extension Actions {
     /// The ids and revisions of all records of a query.
     package static let changesCompare = Action<ChangesRequest, ComparedRecords>(
         "changes:compare",
-        "Returns the ids and revisions of all records of one type that match a predicate, for a client to compare with its own.",
+        "Returns the ids and revisions of the records of one type that match a predicate, which a client compares with its own.",
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .read,

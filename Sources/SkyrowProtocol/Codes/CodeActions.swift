@@ -174,7 +174,7 @@ extension Actions {
     /// Mails a code that proves an address.
     public static let authVerifyRequest = Action<VerificationRequest, CodeTicket>(
         "auth:verify:request",
-        "Sends a mail with a code that proves an address; the response is the same for one that no account has.",
+        "Sends a mail with a code that proves an address; the response is the same for an address without an account.",
         requires: .keyOrToken,
         scope: .signUp,
         cost: .write,
@@ -201,7 +201,7 @@ extension Actions {
     /// Mails a code that sets a new password.
     public static let authResetRequest = Action<CodeRequest, CodeTicket>(
         "auth:reset:request",
-        "Sends a mail with a code that sets a new password; the response is the same for an address that no account has.",
+        "Sends a mail with a code that sets a new password; the response is the same for an address without an account.",
         requires: .key,
         scope: .signUp,
         cost: .write,
@@ -228,7 +228,7 @@ extension Actions {
     /// Sets the password of an account, and logs in to it.
     package static let authResetPassword = Action<NewPassword, AuthResult>(
         "auth:reset_password",
-        "Sets the password of an account, ends its sessions and returns a new access token of it.",
+        "Sets the password of an account, ends its sessions and returns a new access token.",
         requires: .master,
         scope: .named,
         cost: .password,
@@ -245,7 +245,7 @@ extension Actions {
     /// Mails digits to a new address of the caller's account.
     public static let authEmailChange = Action<EmailChange, CodeTicket>(
         "auth:email:change",
-        "Sends a mail with six digits to a new address of the account; the response is the same for one that another account has.",
+        "Sends a mail with six digits to a new address of the account; the response is the same if another account has it.",
         requires: .user,
         scope: .account(.writing),
         stepUp: .when("without \"password\""),
@@ -286,7 +286,7 @@ extension Actions {
     /// Gives an account the address back that it had; the parameter is the code of a link.
     public static let authEmailUndo = Action<String, Void>(
         "auth:email:undo",
-        "Gives an account the address back that it had, ends its sessions and forgets its password.",
+        "Restores the former address of an account, ends its sessions and removes its password.",
         requires: .key,
         scope: .signUp,
         cost: .write,
@@ -299,7 +299,7 @@ extension Actions {
     /// Mails a code that logs in.
     public static let authLinkRequest = Action<CodeRequest, CodeTicket>(
         "auth:link:request",
-        "Sends a mail with a code that logs in; the response is the same for an address that no account has.",
+        "Sends a mail with a code that logs in; the response is the same for an address without an account.",
         requires: .key,
         scope: .signUp,
         cost: .write,
@@ -312,7 +312,7 @@ extension Actions {
     /// Logs in with the code of a mail.
     package static let authLinkLogIn = Action<LinkLogIn, AuthResult>(
         "auth:link:login",
-        "Logs in with the code of a mail, by the client that has asked for it.",
+        "Logs in with the code of a mail, on the client that requested it.",
         requires: .key,
         scope: .signUp,
         cost: .password,

@@ -17,7 +17,7 @@ extension Codec<CodeTicket> {
     static let codeTicket = object(
         Form(
             CodeTicket.init(handle:expiresAt:),
-            Member("handle", \.handle, .string, "The digits count only with it."),
+            Member("handle", \.handle, .string, "The digits are accepted only with it."),
             Member("expires_at", \.expiresAt, .instant, "When the digits expire.")
         )
     )

@@ -21,7 +21,7 @@ extension Actions {
     /// Goes on with a log-in that takes a second factor.
     package static let authLogInFactor = Action<FactorLogIn, AuthResult>(
         "auth:login:factor",
-        "Goes on with a log-in that takes a second factor, and returns a new access token.",
+        "Completes a log-in with the second factor, and returns a new access token.",
         requires: .key,
         scope: .signUp,
         cost: .password,
@@ -41,7 +41,7 @@ extension Actions {
     /// Makes a secret for time-based codes, which takes effect with `authTOTPConfirm`.
     public static let authTOTPEnrol = Action<Void, TOTPEnrolment>(
         "auth:totp:enrol",
-        "Makes a secret for codes by time; it takes effect with auth:totp:confirm.",
+        "Creates a secret for time-based codes; it takes effect with auth:totp:confirm.",
         requires: .user,
         scope: .account(.writing),
         stepUp: .always,
@@ -55,7 +55,7 @@ extension Actions {
     /// Puts the secret of a code into effect, and returns recovery codes, which are shown once.
     public static let authTOTPConfirm = Action<String, [String]>(
         "auth:totp:confirm",
-        "Puts the secret into effect whose code comes, and returns ten recovery codes, which are shown once.",
+        "Puts a secret into effect by one of its codes, and returns ten recovery codes, which are shown once.",
         requires: .user,
         scope: .account(.writing),
         stepUp: .always,
@@ -63,7 +63,7 @@ extension Actions {
         effect: .once,
         errors: [.invalidCredentials, .resourceNotFound, .userDisabled],
         FactorLogIn.codeForm("Six digits."),
-        result: .object(Form("recovery_codes", .list(of: .string), "Each counts once."))
+        result: .object(Form("recovery_codes", .list(of: .string), "Each can be used once."))
     )
 
     /// Removes the second factor with its recovery codes.

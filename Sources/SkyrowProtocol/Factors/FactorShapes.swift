@@ -5,7 +5,7 @@ extension Codec<TOTPEnrolment> {
         Form(
             TOTPEnrolment.init(secret:uri:),
             Member("secret", \.secret, .string, "The secret in Base32."),
-            Member("uri", \.uri, .string, "The same for a QR code.")
+            Member("uri", \.uri, .string, "The same secret as an address for a QR code.")
         )
     )
 }

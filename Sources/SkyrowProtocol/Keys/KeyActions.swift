@@ -36,20 +36,20 @@ package struct KeyCreation: Hashable, Sendable {
             "name",
             \.name,
             .keyName,
-            "The purpose of the key, and its name in access lists and rules; several keys may have one name."
+            "The purpose of the key, and its name in access lists and rules; several keys may have the same name."
         ),
         Member(
             "kind",
             \.kind,
             .oneOf,
-            "Whether it counts as an API key, or passes the rules of records; `client` by default.",
+            "Whether it is an API key, or is exempt from the rules of records; `client` by default.",
             absent: .client
         ),
         Member(
             "scopes",
             \.scopes,
             .list(of: .keyScope, atMost: KeyScope.maximumCount),
-            "What the key may do; by default all that is open to its kind.",
+            "What the key may do; by default everything that its kind may do.",
             absent: []
         ),
         Member(
@@ -59,7 +59,7 @@ package struct KeyCreation: Hashable, Sendable {
             "The addresses and ranges, such as `10.0.0.0/8`, from which it is accepted; by default all.",
             absent: []
         ),
-        Member(optional: "expires_at", \.expiresAt, .instant, "When the key ends; by default never.")
+        Member(optional: "expires_at", \.expiresAt, .instant, "When the key expires; by default never.")
     )
 }
 
@@ -101,7 +101,7 @@ extension Actions {
     /// Makes a key, whose text only this result has.
     package static let keyCreate = Action<KeyCreation, IssuedAccessKey>(
         "key:create",
-        "Makes a key, whose text the response has this once.",
+        "Creates a key; only this response contains its text.",
         requires: .master,
         scope: .named,
         cost: .write,
@@ -114,7 +114,7 @@ extension Actions {
     /// The keys, those that were revoked within 90 days too, in the order of their creation.
     public static let keyList = Action<Void, [AccessKey]>(
         "key:list",
-        "Returns the keys, those that were revoked within 90 days too, without their texts.",
+        "Returns the keys without their texts, including those that were revoked within the last 90 days.",
         requires: .master,
         scope: .named,
         cost: .read,
@@ -127,7 +127,7 @@ extension Actions {
     /// Gives a key another text, which only this result has.
     package static let keyRotate = Action<KeyRotation, IssuedAccessKey>(
         "key:rotate",
-        "Gives a key another text, which the response has this once; the one so far is accepted for a while.",
+        "Replaces the text of a key; only this response contains the new text, and the previous one is accepted for a while.",
         requires: .master,
         scope: .named,
         cost: .write,
@@ -140,7 +140,7 @@ extension Actions {
     /// Ends a key.
     package static let keyRevoke = Action<KeyID, Void>(
         "key:revoke",
-        "Ends a key; within a second no process accepts it.",
+        "Revokes a key; within a second no process accepts it.",
         requires: .master,
         scope: .named,
         cost: .write,

@@ -40,7 +40,7 @@ public struct AccessKey: Hashable, Sendable {
         Member("scopes", \.scopes, .list(of: .string)),
         Member("networks", \.networks, .list(of: .string)),
         Member("created_at", \.createdAt, .instant),
-        Member(ifAny: "expires_at", \.expiresAt, .instant, "When the key ends; absent for never."),
+        Member(ifAny: "expires_at", \.expiresAt, .instant, "When the key expires; absent if it does not."),
         Member(ifAny: "revoked_at", \.revokedAt, .instant, "When the key was revoked."),
         Member(ifAny: "last_used_at", \.lastUsedAt, .instant, "Exact to a minute or two."),
         Member(
@@ -96,7 +96,7 @@ extension Codec<IssuedAccessKey> {
     package static let issuedKey = object(
         Form(
             { IssuedAccessKey($1, text: $0) },
-            Member("key", \.text, .string, "The text of the key, which only this response has."),
+            Member("key", \.text, .string, "The text of the key, which only this response contains."),
             Member(\.key, members: AccessKey.form)
         )
     )

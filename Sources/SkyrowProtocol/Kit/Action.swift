@@ -7,7 +7,7 @@ package import SkyrowModel
 /// extension Actions {
 ///     /// Puts users and roles into a role.
 ///     public static let roleAdd = Action<RoleChange, Int>(
-///         "role:add", "Puts users and roles into a role, whose users then count as users of it.",
+///         "role:add", "Adds users and roles to a role; the users of these roles then have it, too.",
 ///         requires: .userOrMaster, scope: .named, cost: .write, effect: .repeatable, errors: [.permissionDenied, .duplicated],
 ///         RoleChange.form, result: .count("added"))
 /// }

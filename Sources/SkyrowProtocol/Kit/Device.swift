@@ -10,8 +10,8 @@ extension SessionDevice {
             optional: "device_id",
             \.id,
             .string(1...maximumBytes),
-            "By what the application recognises the device."
+            "The application's id of the device."
         ),
-        Member(optional: "device_name", \.name, .string(1...maximumBytes), "By what the user recognises the device.")
+        Member(optional: "device_name", \.name, .string(1...maximumBytes), "The name of the device, for the user.")
     )
 }

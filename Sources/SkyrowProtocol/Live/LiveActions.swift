@@ -90,7 +90,7 @@ extension Actions {
     /// Sends the changes of the records of a query over the connection of the call.
     package static let liveSubscribe = Action<LiveSubscribeRequest, LiveSubscribed>(
         "live:subscribe",
-        "Begins to send the changes of the records of one type that match a predicate, over the connection of the call.",
+        "Starts to send the changes of the records of one type that match a predicate, over the connection of the call.",
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .read,
@@ -122,7 +122,7 @@ extension Actions {
     /// Sends the result of a query over the connection of the call, and then how it changes.
     package static let liveWatch = Action<LiveWatchRequest, LiveSubscribed>(
         "live:watch",
-        "Begins to send what a query or an aggregate returns, over the connection of the call, and then how that changes.",
+        "Sends the result of a query or an aggregate over the connection of the call, and then the changes of the result.",
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .read,
@@ -181,17 +181,17 @@ extension LiveSubscribeRequest {
         ),
         MemberDescription(
             "previous",
-            "Whether the old values of changed fields are sent, or of which fields.",
+            "Whether to send the old values of changed fields, or the fields whose old values to send.",
             .nullable(.either([.boolean, .array(of: .string())]))
         ),
         MemberDescription(
             "initial",
-            "Whether the records that match come first.",
+            "Whether the matching records are sent first.",
             .nullable(.boolean)
         ),
         MemberDescription(
             "since",
-            "A change token of the same query, from which it continues; `initial` has no effect beside it.",
+            "A change token of the same query, from which it continues; `initial` then has no effect.",
             .nullable(.string())
         ),
     ]

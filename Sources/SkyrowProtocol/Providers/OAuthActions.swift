@@ -39,7 +39,7 @@ package struct OAuthResponse: Hashable, Sendable {
             optional: "token_response",
             \.tokens,
             .anyObject(atMost: 16_384),
-            "The tokens that the provider gave, for `auth:provider:token`."
+            "The tokens that the provider issued, for `auth:provider:token`."
         ),
         Member(
             "provider_profile",
@@ -136,7 +136,7 @@ extension Actions {
     /// Logs in a user whom a provider has identified.
     package static let ssoOAuthLogIn = Action<OAuthLogIn, AuthResult>(
         "sso:oauth:login",
-        "Logs in a user whom a server of the application's own has had a provider identify.",
+        "Logs in a user whom the application's server has identified with a provider.",
         requires: .master,
         scope: .named,
         cost: .write,
@@ -154,7 +154,7 @@ extension Actions {
     /// Creates the account of a user whom a provider has identified.
     package static let ssoOAuthSignUp = Action<OAuthSignUp, AuthResult>(
         "sso:oauth:signup",
-        "Makes the account of a user whom a server of the application's own has had a provider identify, and logs in.",
+        "Creates the account of a user whom the application's server has identified with a provider, and logs in.",
         requires: .master,
         scope: .named,
         cost: .write,
@@ -168,7 +168,7 @@ extension Actions {
     /// Links an identity with a user.
     package static let ssoOAuthLink = Action<OAuthLink, Void>(
         "sso:oauth:link",
-        "Lets a user log in by a provider that a server of the application's own has asked.",
+        "Links a user with the account of a provider that the application's server has identified.",
         requires: .master,
         scope: .named,
         cost: .write,
@@ -186,7 +186,7 @@ extension Actions {
     /// Unlinks a provider from a user.
     package static let ssoOAuthUnlink = Action<OAuthUnlink, Void>(
         "sso:oauth:unlink",
-        "Lets a user log in by a provider no more; refused where there is no other way to log in.",
+        "Unlinks a provider from a user; refused if the user has no other way to log in.",
         requires: .master,
         scope: .named,
         cost: .write,

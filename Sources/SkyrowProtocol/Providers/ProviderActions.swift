@@ -27,19 +27,19 @@ public struct ProviderToken: Hashable, Sendable {
             "id_token",
             \.idToken,
             .string(1...maximumBytes),
-            "The id token that the provider gave the application."
+            "The id token that the provider issued to the application."
         ),
         Member(
             "nonce",
             \.nonce,
             .string(1...255),
-            "A random value that the application made for this sign-in; the token has it, or its hexadecimal SHA-256."
+            "A random value that the application made for this sign-in; the token contains it, or its hexadecimal SHA-256."
         ),
         Member(
             optional: "provider_access_token",
             \.accessToken,
             .string(1...maximumBytes),
-            "The access token that came with the id token, which names it by `at_hash`."
+            "The access token that came with the id token, whose `at_hash` is of this access token."
         )
     )
 
@@ -121,7 +121,7 @@ package struct ProviderStartRequest: Hashable, Sendable {
             "redirect",
             \.redirect,
             .string(1...2000),
-            "One of the addresses that the settings have for the provider."
+            "The address to which the user returns, one of those in the settings of the provider."
         ),
         Member(
             "code_challenge",
@@ -129,12 +129,12 @@ package struct ProviderStartRequest: Hashable, Sendable {
             .codeChallenge,
             "The SHA-256 of a fresh `code_verifier` in base64url, 43 characters (RFC 7636, S256)."
         ),
-        Member(optional: "state", \.state, .string(1...255), "A text that the redirect brings back."),
+        Member(optional: "state", \.state, .string(1...255), "A text that the redirect sends back."),
         Member(
             "scopes",
             \.scopes,
             .scopes,
-            "Further scopes to ask the provider for, of those that the settings allow.",
+            "Further scopes to request from the provider, of those that the settings allow.",
             absent: []
         ),
         Member(
@@ -148,7 +148,7 @@ package struct ProviderStartRequest: Hashable, Sendable {
             "stepup",
             \.stepsUp,
             .boolean,
-            "Whether the logged-in user proves their identity again, as `auth:stepup` does; not beside `link`.",
+            "Whether the logged-in user proves their identity again, as with `auth:stepup`; not together with `link`.",
             absent: false
         )
     )
@@ -216,7 +216,7 @@ extension Actions {
     /// Logs in with the id token of a provider.
     package static let authProviderLogIn = Action<ProviderLogIn, AuthResult>(
         "auth:provider:login",
-        "Logs in with the id token of a provider, and makes the account where there is none yet.",
+        "Logs in with the id token of a provider, and creates an account if the user has no account yet.",
         requires: .key,
         scope: .signUp,
         cost: .password,
@@ -233,10 +233,10 @@ extension Actions {
     /// Links a provider to the user, who can then log in by it.
     public static let authProviderLink = Action<ProviderToken, Void>(
         "auth:provider:link",
-        "Lets the user log in by a provider too; an anonymous account is registered from then on.",
+        "Links a provider with the user, who can then log in with it; an anonymous account becomes a registered one.",
         requires: .user,
         scope: .account(.writing),
-        stepUp: .when("where the account is not anonymous"),
+        stepUp: .when("unless the account is anonymous"),
         cost: .password,
         effect: .once,
         errors: [.invalidCredentials, .duplicated, .userDisabled],
@@ -247,7 +247,7 @@ extension Actions {
     /// Unlinks a provider from the user; the parameter is its name.
     public static let authProviderUnlink = Action<String, Void>(
         "auth:provider:unlink",
-        "Lets the user log in by a provider no more; refused where there is no other way to log in.",
+        "Unlinks a provider from the user; refused if the user has no other way to log in.",
         requires: .user,
         scope: .account(.writing),
         stepUp: .always,
@@ -261,7 +261,7 @@ extension Actions {
     /// The providers by which the user logs in.
     public static let authProviderList = Action<Void, [AccountIdentity]>(
         "auth:provider:list",
-        "Returns by which providers the user logs in.",
+        "Returns the providers with which the user logs in.",
         requires: .user,
         scope: .account(.reading),
         cost: .read,
@@ -274,7 +274,7 @@ extension Actions {
     /// Logs in with a token that the application's server has signed.
     package static let ssoCustomTokenLogIn = Action<CustomTokenLogIn, AuthResult>(
         "sso:custom_token:login",
-        "Logs in with a token that a server of the application's own has signed, and makes the account where there is none yet.",
+        "Logs in with a token that the application's server has signed, and creates an account if the user has no account yet.",
         requires: .key,
         scope: .signUp,
         cost: .password,
@@ -299,10 +299,10 @@ extension Actions {
     /// Starts a sign-in in the browser.
     package static let authProviderStart = Action<ProviderStartRequest, ProviderStart>(
         "auth:provider:start",
-        "Begins a sign-in with a provider by way of the browser, and returns the address that it is to open.",
+        "Starts a sign-in with a provider in the browser, and returns the address that the browser must open.",
         requires: .key,
         scope: .signUp,
-        stepUp: .when("with link, where the account is not anonymous"),
+        stepUp: .when("with link, unless the account is anonymous"),
         cost: .password,
         effect: .once,
         errors: [.notConfigured, .userDisabled, .stepUpRequired],
@@ -313,7 +313,7 @@ extension Actions {
     /// Completes a sign-in in the browser.
     package static let authProviderFinish = Action<ProviderFinishRequest, AuthResult>(
         "auth:provider:finish",
-        "Ends a sign-in by way of the browser with the code that the redirect has brought.",
+        "Completes a sign-in in the browser with the code of the redirect.",
         requires: .key,
         scope: .signUp,
         cost: .password,
@@ -329,7 +329,7 @@ extension Actions {
                 "code_verifier",
                 \.codeVerifier,
                 .codeVerifier,
-                "The text whose hash `auth:provider:start` had, 43 to 128 characters."
+                "The text whose hash was sent to `auth:provider:start`, 43 to 128 characters."
             ),
             Member(\.device, members: SessionDevice.parameters)
         ),
@@ -339,7 +339,7 @@ extension Actions {
     /// The tokens that a provider issued for the user; the parameter is its name.
     public static let authProviderToken = Action<String, ProviderTokens>(
         "auth:provider:token",
-        "Returns the tokens that a provider gave for the user, where they are kept.",
+        "Returns the tokens that a provider issued for the user, if they are kept.",
         requires: .user,
         scope: .account(.writing),
         cost: .read,

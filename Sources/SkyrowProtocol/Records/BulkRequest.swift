@@ -85,12 +85,12 @@ package struct BulkRequest: Sendable {
 extension MemberDescription {
     static let atMost = MemberDescription(
         "at_most",
-        "How many records may match; if more do, nothing is changed. Required with `predicate`.",
+        "The number of records that may match at most; if more match, nothing is changed. Required with `predicate`.",
         .nullable(.integer(minimum: 1, maximum: BulkRequest.maximumRecords))
     )
     static let dryRun = MemberDescription(
         "dry_run",
-        "Whether nothing is changed, and the result says what would be.",
+        "Whether to change nothing, and to return what would be changed.",
         .nullable(.boolean)
     )
 }

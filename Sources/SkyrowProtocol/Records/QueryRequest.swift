@@ -40,7 +40,7 @@ extension QueryRequest {
     private static let members = [
         MemberDescription("record_type", "The record type; `_role` for roles.", .string(maximum: 63), isRequired: true),
         .database,
-        MemberDescription("predicate", "The condition; without it all records match.", .nullable(.named(.predicate))),
+        MemberDescription("predicate", "The condition; without it, all records match.", .nullable(.named(.predicate))),
         MemberDescription(
             "sort",
             "The sort keys: a key path, a direction and, optionally, the place of missing values.",
@@ -48,8 +48,8 @@ extension QueryRequest {
         ),
         MemberDescription(
             "include",
-            "Referenced records, and distances, to send along in _transient, by name: a key path, true for that of the name, "
-                + "an object, or a function.",
+            "Referenced records and distances to return in _transient, by name: a key path, true for the key path of "
+                + "that name, an object, or a function.",
             .nullable(.object([], others: .either([.named(.keyPath), .boolean, inclusion, .array(of: .any)])))
         ),
         MemberDescription(
@@ -116,7 +116,7 @@ extension AggregateRequest {
         .recordType, .database,
         MemberDescription(
             "predicate",
-            "The condition; without it all records count.",
+            "The condition; without it, all records count.",
             .nullable(.named(.predicate))
         ),
         MemberDescription(
@@ -126,7 +126,7 @@ extension AggregateRequest {
         ),
         MemberDescription(
             "aggregates",
-            "What to compute of each group, by name: a function and a key path.",
+            "What to compute for each group, by name: a function and a key path.",
             .nullable(
                 .object(
                     [],
@@ -144,7 +144,7 @@ extension AggregateRequest {
         ),
         MemberDescription(
             "sort",
-            "The sort keys of the groups, by such names.",
+            "The sort keys of the groups, with these names.",
             .nullable(
                 .array(
                     of: .tuple(

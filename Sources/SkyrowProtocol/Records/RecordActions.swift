@@ -7,7 +7,7 @@ extension Actions {
         "Creates records and merges fields into existing ones.",
         requires: .userOrMaster,
         scope: .records(.writing),
-        stepUp: .when("for another value of a login key"),
+        stepUp: .when("to change the value of a login key"),
         cost: .write,
         effect: .once,
         errors: [

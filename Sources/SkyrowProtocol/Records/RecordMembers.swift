@@ -17,7 +17,7 @@ extension MemberDescription {
     )
     static let recordCondition = MemberDescription(
         "predicate",
-        "The condition on each record by itself; without it all records match.",
+        "The condition on each record by itself; without it, all records match.",
         .nullable(.named(.predicate))
     )
     static let desiredKeys = MemberDescription(
@@ -32,7 +32,7 @@ extension MemberDescription {
     )
     static let idempotencyKey = MemberDescription(
         "idempotency_key",
-        "A text of the client's choice; a retry with it gets the first result, for 24 hours.",
+        "A text of the client's choice; for 24 hours, a retry with it gets the first result.",
         .nullable(Codec<String>.idempotencyKey.shape)
     )
     static let explanation = MemberDescription(

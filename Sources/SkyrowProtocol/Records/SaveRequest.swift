@@ -90,13 +90,13 @@ extension SaveRequest {
                 .database, .atomic,
                 MemberDescription(
                     "return",
-                    "What the result has of each saved record: all of it, or its id, its revision and the fields that operators "
-                        + "changed.",
+                    "What the result contains of each saved record: all of it, or its id, its revision and the fields that "
+                        + "operators changed.",
                     .oneOfStrings(ReturnedMembers.allCases.map(\.rawValue))
                 ),
                 MemberDescription(
                     "update_only",
-                    "Whether a record that does not exist is an error, and is not created.",
+                    "Whether a record that does not exist is an error, instead of being created.",
                     .nullable(.boolean)
                 ),
                 .idempotencyKey,

@@ -109,7 +109,7 @@ package struct RelationQuery: Hashable, Sendable {
                 "direction",
                 \.direction,
                 .relationDirection,
-                "Whom the caller has added, who has added the caller, or, by default, both at once.",
+                "Users whom the caller has added, users who have added the caller, or, by default, users of whom both is true.",
                 absent: .mutual
             ),
             Member(\.part, members: part)
@@ -121,7 +121,7 @@ extension Actions {
     /// Adds users as friends of the caller, or has the caller follow them; one outcome for each user.
     package static let relationAdd = Action<RelationChange, [RelationOutcome]>(
         "relation:add",
-        "Adds users as friends of the caller, or has the caller follow them.",
+        "Adds users to the friends of the caller, or to the users whom the caller follows.",
         requires: .user,
         scope: .account(.writing),
         cost: .write,
@@ -134,7 +134,7 @@ extension Actions {
     /// Takes users from the friends of the caller, or from those whom the caller follows; one outcome for each user.
     package static let relationRemove = Action<RelationChange, [RelationOutcome]>(
         "relation:remove",
-        "Takes users from the friends of the caller, or from those whom the caller follows.",
+        "Removes users from the friends of the caller, or from the users whom the caller follows.",
         requires: .user,
         scope: .account(.writing),
         cost: .write,
@@ -147,7 +147,7 @@ extension Actions {
     /// A part of the users of a relation of the caller.
     package static let relationQuery = Action<RelationQuery, RelationPage>(
         "relation:query",
-        "Returns users to whom the caller has a relation, as far as the caller may read their profiles.",
+        "Returns the users of a relation of the caller whose profiles the caller may read.",
         requires: .user,
         scope: .account(.reading),
         cost: .read,
@@ -179,7 +179,7 @@ extension Actions {
     /// Keeps users from adding the caller, or lets them again; one outcome for each user.
     package static let relationBlock = Action<RelationBlock, [RelationOutcome]>(
         "relation:block",
-        "Keeps users from adding the caller and ends every relation with them, or lets them again.",
+        "Blocks users, which prevents them from adding the caller and ends every relation with them, or unblocks them.",
         requires: .user,
         scope: .account(.writing),
         cost: .write,

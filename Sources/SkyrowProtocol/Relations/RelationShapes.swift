@@ -85,9 +85,9 @@ extension Codec<RelationOutcome> {
 
     static let relatedUserShape = JSONShape.object([
         JSONMember("id", .string(), isRequired: true, "The id of the user."),
-        JSONMember("type", .oneOfStrings(["user", "error"]), "What `data` is; absent where there is none."),
+        JSONMember("type", .oneOfStrings(["user", "error"]), "What `data` is; absent without `data`."),
         JSONMember("data", .any, "The profile, as far as the caller may read it, or the error."),
-        JSONMember("mutual", .boolean, "Whether each of the two has added the other."),
+        JSONMember("mutual", .boolean, "Whether both have added each other."),
     ])
 }
 

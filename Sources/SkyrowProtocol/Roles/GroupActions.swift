@@ -24,7 +24,7 @@ extension Actions {
     /// Gives a user groups, and returns all of the user's, sorted.
     public static let groupAdd = Action<GroupChange, [GroupName]>(
         "group:add",
-        "Gives a user groups, which access lists name, and returns all of the user's.",
+        "Adds a user to groups, which access lists name, and returns all groups of the user.",
         requires: .userOrMaster,
         scope: .named,
         cost: .write,
@@ -37,7 +37,7 @@ extension Actions {
     /// Takes groups from a user, and returns those that are left, sorted.
     public static let groupRemove = Action<GroupChange, [GroupName]>(
         "group:remove",
-        "Takes groups from a user, and returns those that are left.",
+        "Removes a user from groups, and returns the remaining ones.",
         requires: .userOrMaster,
         scope: .named,
         cost: .write,
@@ -50,7 +50,7 @@ extension Actions {
     /// The groups of a user, sorted; nil stands for the caller.
     public static let groupList = Action<UserID?, [GroupName]>(
         "group:list",
-        "Returns the groups of a user; those of others only to an administrator.",
+        "Returns the groups of a user; only administrators see those of others.",
         requires: .userOrMaster,
         scope: .account(.reading),
         cost: .read,

@@ -105,7 +105,7 @@ extension Actions {
     /// Gives roles to users.
     public static let roleAssign = Action<RoleAssignment, Void>(
         "role:assign",
-        "Gives roles to users; unknown users are ignored, unknown roles come into being.",
+        "Gives roles to users; unknown users are ignored, and unknown roles are created.",
         requires: .administrator,
         scope: .named,
         cost: .write,
@@ -131,7 +131,7 @@ extension Actions {
     /// The roles of users.
     public static let roleGet = Action<[UserID], [UserID: [RoleName]]>(
         "role:get",
-        "Returns the roles of users; those of others only to an administrator.",
+        "Returns the roles of users; only administrators see those of others.",
         requires: .userOrMaster,
         scope: .account(.reading),
         cost: .read,
@@ -174,7 +174,7 @@ extension Actions {
     /// Makes a role or changes it, and returns it.
     public static let roleSave = Action<RoleSave, Role>(
         "role:save",
-        "Makes a role, or changes its access list and what it makes of its users.",
+        "Creates a role, or changes its access list and whether new users get it or administrators have it.",
         requires: .userOrMaster,
         scope: .named,
         cost: .write,
@@ -182,12 +182,12 @@ extension Actions {
         errors: [.permissionDenied, .duplicated, .userDisabled],
         Form(
             RoleSave.init(name:access:isDefault:isAdministrators:forces:),
-            Member("name", \.name, .roleName, "The name of the role, which does not change."),
+            Member("name", \.name, .roleName, "The name of the role, which cannot be changed."),
             Member(
                 keep: "access",
                 \.access,
                 .accessList,
-                "Who sees the role, changes its members (`update`) and deletes it; null for administrators only."
+                "Who may see the role, change its members (`update`) and delete it; null for administrators only."
             ),
             Member(
                 optional: "by_default",
@@ -205,7 +205,7 @@ extension Actions {
                 "force",
                 \.forces,
                 .boolean,
-                "Whether the name may be that of a role which was deleted within 30 days.",
+                "Whether the name may be that of a role which was deleted within the last 30 days.",
                 absent: false
             )
         ),
@@ -215,7 +215,7 @@ extension Actions {
     /// Deletes a role.
     public static let roleDelete = Action<RoleName, Void>(
         "role:delete",
-        "Deletes a role; its users and the roles in it stay.",
+        "Deletes a role, but not its users and the roles in it.",
         requires: .userOrMaster,
         scope: .named,
         cost: .write,
@@ -228,7 +228,7 @@ extension Actions {
     /// Puts users and roles into a role; returns how many were not in it before.
     public static let roleAdd = Action<RoleChange, Int>(
         "role:add",
-        "Puts users and roles into a role, whose users then count as users of it.",
+        "Adds users and roles to a role; the users of these roles then have it, too.",
         requires: .userOrMaster,
         scope: .named,
         cost: .write,
@@ -241,7 +241,7 @@ extension Actions {
     /// Takes users and roles out of a role; returns how many were in it.
     public static let roleRemove = Action<RoleChange, Int>(
         "role:remove",
-        "Takes users and roles out of a role.",
+        "Removes users and roles from a role.",
         requires: .userOrMaster,
         scope: .named,
         cost: .write,
@@ -254,7 +254,7 @@ extension Actions {
     /// A part of what a role contains itself, roles before users.
     public static let roleMembers = Action<RoleMembersQuery, MemberPage<RoleMember>>(
         "role:members",
-        "Returns the roles and users that a role contains itself, in parts.",
+        "Returns the direct members of a role, roles and users, in pages.",
         requires: .userOrMaster,
         scope: .named,
         cost: .read,
@@ -268,7 +268,7 @@ extension Actions {
     /// A part of the roles that the caller sees.
     package static let roleList = Action<PageRequest, MemberPage<Role>>(
         "role:list",
-        "Returns the roles that the caller sees, in the order of their names and in parts.",
+        "Returns the roles that the caller sees, in the order of their names and in pages.",
         requires: .userOrMaster,
         scope: .named,
         cost: .read,

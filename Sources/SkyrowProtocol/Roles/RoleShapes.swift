@@ -6,7 +6,7 @@ extension Codec<Role> {
     static let roleForm = Form(
         Role.init(name:access:owner:isDefault:isAdministrators:createdAt:updatedAt:revision:),
         Member("name", \.name, .roleName),
-        Member("access", \.access, .accessList, "Who sees and changes the role; null for administrators only."),
+        Member("access", \.access, .accessList, "Who may see and change the role; null for administrators only."),
         Member(ifAny: "owner", \.owner, .userID, "The user who created the role."),
         Member("by_default", \.isDefault, .boolean, "Whether new users get the role."),
         Member("is_admin", \.isAdministrators, .boolean, "Whether its users are administrators."),

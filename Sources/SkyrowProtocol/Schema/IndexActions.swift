@@ -17,7 +17,7 @@ extension Actions {
     /// Has an index built, and returns it; a repeated call returns the same index, and builds one that failed again.
     public static let schemaIndexCreate = Action<IndexDefinition, RecordIndex>(
         "schema:index:create",
-        "Has an index built while records are written.",
+        "Requests an index, which is built while records are read and written.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .write,
@@ -30,7 +30,7 @@ extension Actions {
     /// Has an index dropped, and returns it.
     public static let schemaIndexDelete = Action<IndexDeletion, RecordIndex>(
         "schema:index:delete",
-        "Has an index dropped while records are written.",
+        "Drops an index while records are read and written.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .write,
@@ -47,13 +47,13 @@ extension Actions {
     /// The indexes of a type, or of all types for nil, without those that every type has.
     public static let schemaIndexList = Action<RecordTypeName?, [RecordIndex]>(
         "schema:index:list",
-        "Returns the indexes of a record type, or of all, but for those that every type has.",
+        "Returns the indexes of a record type, or of all types, except those that every type has.",
         requires: .masterOrDevelopment,
         scope: .named,
         cost: .read,
         effect: .reads,
         errors: [.permissionDenied, .resourceNotFound],
-        Form(optional: "record_type", .recordType, "The record type; by default all."),
+        Form(optional: "record_type", .recordType, "The record type; by default all types."),
         result: .object(Form("indexes", .list(of: .recordIndex)))
     )
 }
@@ -71,17 +71,17 @@ extension IndexDefinition {
             MemberDescription("kind", "What the index serves; `order` by default.", .nullable(IndexKind.shape)),
             MemberDescription(
                 "unique",
-                "Whether no two records of a database have the same values.",
+                "Whether the values are unique among the records of a database.",
                 .nullable(.boolean)
             ),
             MemberDescription(
                 "nulls",
-                "With `unique`, whether records without a value have the same one; `distinct` by default.",
+                "With `unique`, whether missing values count as equal; `distinct` by default.",
                 .nullable(.oneOfStrings(["distinct", "equal"]))
             ),
             MemberDescription(
                 "fold",
-                "Whether all fields are without regard to case.",
+                "Whether all fields ignore case.",
                 .nullable(.boolean)
             ),
         ],

@@ -39,17 +39,17 @@ extension RecordIndex {
             "state",
             .oneOfStrings(State.allCases.map(\.rawValue)),
             isRequired: true,
-            "What the service does with it."
+            "The state of the index."
         ),
-        JSONMember("attempts", .integer(minimum: 1), "How often the build was begun."),
+        JSONMember("attempts", .integer(minimum: 1), "How often the build was started."),
         JSONMember("reason", .oneOfStrings(IndexFailure.Reason.allCases.map(\.rawValue)), "Why the build failed."),
-        JSONMember("duplicates", .integer(minimum: 0), "The number of values that several records have."),
+        JSONMember("duplicates", .integer(minimum: 0), "The number of values that occur in several records."),
         JSONMember("sql_state", .string(maximum: 5), "Why PostgreSQL refused the build."),
         JSONMember("phase", .string(), "The phase of the build in PostgreSQL."),
         JSONMember("blocks_done", .integer(minimum: 0), "The number of blocks that were read."),
         JSONMember("blocks_total", .integer(minimum: 0), "The number of blocks to read."),
         JSONMember("bytes", .integer(minimum: 0), "The size on disk."),
-        JSONMember("valid", .boolean, "Whether PostgreSQL uses it, of a `foreign` one."),
-        JSONMember("statement", .string(), "The definition in PostgreSQL, of a `foreign` one."),
+        JSONMember("valid", .boolean, "For a `foreign` index, whether PostgreSQL uses it."),
+        JSONMember("statement", .string(), "For a `foreign` index, its definition in PostgreSQL."),
     ])
 }

@@ -15,7 +15,7 @@ public enum SessionsToRevoke: Hashable, Sendable {
             .list(of: .sessionID, atMost: WireLimits.batchCount),
             "The ids of sessions."
         ),
-        Member("all", \.endsAll, .boolean, "Whether all sessions end, in place of `ids`.", absent: false),
+        Member("all", \.endsAll, .boolean, "Whether to end all sessions, in place of `ids`.", absent: false),
         Member(
             "except_current",
             \.exceptsCurrent,
@@ -56,7 +56,7 @@ package enum StepUpProof: Hashable, Sendable {
             optional: "password",
             \.password,
             .secret,
-            "The password of the account; or a code, or the id token of a provider."
+            "The password of the account, if neither a code nor the id token of a provider is sent."
         ),
         Member(optional: "code", \.code, .string(0...255), "A code of the second factor."),
         Member(\.token, members: ProviderToken.form.optional(by: "provider", "id_token"))
@@ -88,7 +88,7 @@ extension Actions {
     /// The account of the logged-in user, with the access token of the request.
     package static let me = Action<Void, AuthResult>(
         "me",
-        "Returns the account of the logged-in user and the access token that came along.",
+        "Returns the account of the logged-in user with the access token of the request.",
         requires: .user,
         scope: .account(.reading),
         cost: .read,
@@ -101,7 +101,7 @@ extension Actions {
     /// Ends the session of the request.
     public static let authLogOut = Action<Void, Void>(
         "auth:logout",
-        "Ends the session of the access token that comes with the request.",
+        "Ends the session of the request's access token.",
         requires: .keyOrToken,
         scope: .none,
         cost: .write,
@@ -114,7 +114,7 @@ extension Actions {
     /// The account of an access token.
     package static let authBecome = Action<String, AuthResult>(
         "auth:become",
-        "Returns the account of an access token, with that token; no session is opened.",
+        "Returns the account of an access token, with that token; it opens no session.",
         requires: .key,
         scope: .account(.reading),
         cost: .read,
@@ -127,7 +127,7 @@ extension Actions {
     /// Gives the session of the request another access token.
     package static let authRotate = Action<Void, AuthResult>(
         "auth:rotate",
-        "Gives the session of the request another access token; the one before is accepted for 30 seconds more.",
+        "Replaces the access token of the request's session; the previous one is accepted for another 30 seconds.",
         requires: .user,
         scope: .account(.writing),
         cost: .write,
@@ -140,7 +140,7 @@ extension Actions {
     /// Proves once more who the user is; returns until when that counts.
     package static let authStepUp = Action<StepUpProof, Timestamp>(
         "auth:stepup",
-        "Proves once more who the user is, for what takes that; it counts for ten minutes of this session.",
+        "Proves the user's identity again, for actions that require step-up; the proof lasts ten minutes in this session.",
         requires: .user,
         scope: .account(.writing),
         cost: .password,
@@ -153,7 +153,7 @@ extension Actions {
     /// The sessions of the user, those used last first.
     public static let sessionList = Action<Void, [AccountSession]>(
         "session:list",
-        "Returns the sessions of the user, those used last first.",
+        "Returns the sessions of the user, the most recently used first.",
         requires: .user,
         scope: .account(.reading),
         cost: .read,
@@ -181,7 +181,7 @@ extension Actions {
     /// A token that opens one event stream.
     public static let liveTicket = Action<Void, LiveTicket>(
         "live:ticket",
-        "Returns a token that opens one event stream at GET /live, within a minute, where headers cannot be set.",
+        "Returns a token that opens one event stream at GET /live within a minute, for clients that cannot set headers.",
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .write,
@@ -194,7 +194,7 @@ extension Actions {
     /// Says who calls from here on; the call has the credentials when it runs.
     package static let connectionAuthenticate = Action<Credentials, Void>(
         "connection:authenticate",
-        "Says on a WebSocket who calls from here on; it may be called again, for another session or a new token.",
+        "Sets the caller of a WebSocket from then on; it may be called again, for another session or a new token.",
         requires: .keyOrToken,
         scope: .none,
         cost: .read,

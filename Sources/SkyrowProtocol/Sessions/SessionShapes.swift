@@ -28,7 +28,7 @@ extension Codec<AccountSession> {
             ),
             Member("created_at", \.createdAt, .instant),
             Member("last_used_at", \.lastUsedAt, .instant, "Exact to a minute."),
-            Member(ifAny: "expires_at", \.expiresAt, .instant, "Absent if sessions do not end by their age."),
+            Member(ifAny: "expires_at", \.expiresAt, .instant, "Absent if sessions do not expire."),
             Member(ifAny: "created_with", \.createdWith, .string, "How the session was opened."),
             Member("level", \.level, .integer(1...2), "2 for a session with a second factor, else 1.", inOlder: 1),
             Member("current", \.isCurrent, .boolean, "Whether it is the session of the request.", inOlder: false)
@@ -39,8 +39,8 @@ extension Codec<AccountSession> {
 extension SessionDevice {
     fileprivate static let form = Form(
         SessionDevice.init(id:name:),
-        Member(ifAny: "device_id", \.id, .string(1...maximumBytes), "By what the application recognises the device."),
-        Member(ifAny: "device_name", \.name, .string(1...maximumBytes), "By what the user recognises the device.")
+        Member(ifAny: "device_id", \.id, .string(1...maximumBytes), "The application's id of the device."),
+        Member(ifAny: "device_name", \.name, .string(1...maximumBytes), "The name of the device, for the user.")
     )
 }
 
@@ -49,7 +49,7 @@ extension Codec<LiveTicket> {
         Form(
             LiveTicket.init(token:expiresAt:),
             Member("token", \.token, .string, "`live-query-token` of the stream."),
-            Member("expires_at", \.expiresAt, .instant, "When it stops opening a stream.")
+            Member("expires_at", \.expiresAt, .instant, "When the token expires.")
         )
     )
 }
