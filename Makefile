@@ -62,7 +62,7 @@ install-files:
 	@$(SKYROW) completion zsh >$(word 2,$(COMPLETIONS))/_skyrow
 	@$(SKYROW) completion fish >$(word 3,$(COMPLETIONS))/skyrow.fish
 
-install-systemd: install install-unit ## And the unit skyrow.service with its user, and /etc/skyrow/skyrow.json if there is none
+install-systemd: install install-unit ## And the unit skyrow.service with its user, and /etc/skyrow/skyrow.json if it does not exist
 
 install-unit:
 	@install -d $(addprefix $(DESTDIR),$(PREFIX)/lib/systemd/system $(PREFIX)/lib/sysusers.d /etc/skyrow)

@@ -10,7 +10,7 @@ internal import Synchronization
 /// let result = try await client.read("SELECT title FROM note WHERE _id = \(id)")
 /// ```
 ///
-/// Each connection has a thread of its own that turns whatever waits into one pipeline; the calling tasks are resumed
+/// Each connection has a thread, which sends all waiting statements in one pipeline; the calling tasks are resumed
 /// from there (Documentation/Decisions/postgres-client.md). Statements that were accepted before `run()` wait
 /// for it. Cancelling a task takes its statement out of the queue, or cancels it on the server.
 package final class PostgresClient: Sendable {
@@ -345,7 +345,7 @@ package final class PostgresClient: Sendable {
         for pool in pools { pool.endBackOffs() }
     }
 
-    /// Looks after what no thread of its own looks after, ten times a second.
+    /// Enforces the time limits of what has no thread for that, ten times a second.
     private func enforceTimeLimits(at now: MonotonicTime, _ shutdown: inout ShutdownDeadlines) {
         for pool in [reads, writes, groupCommits] { pool.enforceTimeLimits(at: now) }
         transactions.enforceTimeLimits(at: now)

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A signal that wakes tests waiting for a state of their own process.
+/// A signal that wakes tests waiting for a state of their process.
 package final class ChangeSignal: Sendable {
     private struct State {
         var waiters: [Int: AsyncStream<Void>.Continuation] = [:]

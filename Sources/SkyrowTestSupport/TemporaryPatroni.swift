@@ -198,7 +198,7 @@ package struct TemporaryPatroni: Sendable {
             os._exit(0)
 
 
-        # Whatever becomes of the tests, nothing stays behind.
+        # The cluster ends even if the tests are killed.
         def watch(parent):
             while os.getppid() == parent:
                 time.sleep(0.5)

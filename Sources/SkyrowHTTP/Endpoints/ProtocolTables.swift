@@ -14,7 +14,7 @@ package struct ProtocolTables {
         self.actions = Dictionary(actions.map { ($0.name.rawValue, $0) }) { first, _ in first }
     }
 
-    /// Returns a page with the text between its markers written anew. A marker of an unknown name stays as it is.
+    /// Returns a page with new tables between its markers. A marker with an unknown name is ignored.
     package func filled(_ page: String) -> String {
         var lines = page.split(separator: "\n", omittingEmptySubsequences: false)
         var place = lines.startIndex
@@ -99,7 +99,7 @@ package struct ProtocolTables {
 extension JSONShape {
     fileprivate var unwrapped: JSONShape { if case .nullable(let shape) = self { shape } else { self } }
 
-    /// The shape without the members of its objects, which have rows of their own.
+    /// The shape without the members of its objects, which have separate rows.
     fileprivate var outline: JSONShape {
         switch self {
         case .object: .object([], others: .any)

@@ -143,7 +143,7 @@ extension DoctorCheck {
                 meaning:
                     "A save with a value that is taken fails with 109. A user who may set the field but not read it can find out "
                     + "which values exist.",
-                remedy: "Restrict create and update of the field to those who may read it, or accept that.",
+                remedy: "Restrict create and update of the field to users who may read it, or accept that.",
                 commands: [lookAtFields]
             )
         case "loginKey":

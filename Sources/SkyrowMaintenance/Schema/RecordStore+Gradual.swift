@@ -429,7 +429,7 @@ private struct GradualRun {
                         """
                         SELECT set_config('skyrow.keeps_revision', \(batch.keepsRevision ? "on" : "off"), true),
                             set_config('extra_float_digits', '1', true),
-                            -- By the primary key, whatever is known of the table.
+                            -- By the primary key, also when the statistics of the table suggest another plan.
                             set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
                             set_config('enable_mergejoin', 'off', true)
                         """

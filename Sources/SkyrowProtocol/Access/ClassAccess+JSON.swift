@@ -4,8 +4,8 @@ package import SkyrowModel
 extension ClassAccessChange {
     /// Reads the parameters of `schema:access:set`.
     ///
-    /// Throws `108 InvalidArgument` for whatever is not understood, with its place in `info.path`: a rule that is read as less
-    /// than it says would open records.
+    /// Throws `108 InvalidArgument` for unknown members and values, with their place in `info.path`: a rule that was only
+    /// partly understood could open records.
     package init(parameters json: JSONView) throws(SkyrowError) {
         self.init(type: try Parameters(json).recordType())
         try read(members: json)
@@ -127,7 +127,7 @@ extension FieldSubjects {
         var entries: [Entry] = []
         for (number, element) in json.elements.enumerated() {
             let place = "\(place)[\(number)]"
-            // {"deny": {"role": "guest"}} denies it to those who are none of the subjects before.
+            // {"deny": {"role": "guest"}} applies to callers to whom no earlier entry applies.
             let denied = element.isObject && element.count == 1 ? element["deny"] : nil
             let subject: Subject
             do throws(SkyrowError) { subject = try Subject(named: denied ?? element) } catch {

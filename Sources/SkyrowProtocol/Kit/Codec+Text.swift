@@ -2,7 +2,7 @@ import SkyrowJSON
 import SkyrowModel
 
 extension Codec {
-    /// A value that is written as a text with a rule of its own.
+    /// A value whose text follows a rule.
     ///
     /// - Parameters:
     ///   - maximum: the length of the longest text; nil for any length.

@@ -1,10 +1,10 @@
 package import SkyrowJSON
 package import SkyrowModel
 
-/// How a value is read from JSON and written to it, with the shape that OpenRPC describes it by.
+/// How a value is read from JSON and written to it, with the shape that describes it in OpenRPC.
 ///
-/// A rule of a value stands in its codec and nowhere else: `Codec.roleName` refuses the 65th byte of a name, and says in the
-/// shape that there is none.
+/// A rule of a value stands only in its codec: `Codec.roleName` refuses a name of more than 64 bytes, and its shape contains
+/// this limit.
 ///
 /// ```swift
 /// let names = Codec.list(of: .roleName, atMost: 100)

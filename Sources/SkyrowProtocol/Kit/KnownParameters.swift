@@ -147,7 +147,7 @@ private indirect enum MemberRule: Sendable {
         }
     }
 
-    /// The first object that has members which it cannot have; nil where there is none.
+    /// Returns the first object with unknown members; nil if no object has any.
     func unknown(in json: JSONView, passingOver isPassedOver: (JSONView) -> Bool = { _ in false }) -> Unknown? {
         switch self {
         case .object(let members, let isClosed, let others):

@@ -106,7 +106,7 @@ extension SaveRequest {
         )
     }
 
-    /// Reads `record:save`; a record that cannot be read becomes an item of its own, so that the others can be saved.
+    /// Reads `record:save`. A record that cannot be read becomes a failed item, so that the others can be saved.
     package init(parameters json: JSONView, rules: ReadingRules = .rpc) throws(SkyrowError) {
         let parameters = Parameters(json)
         let database = try parameters.database()

@@ -34,7 +34,7 @@ extension Codec<UserRelation> {
 }
 
 extension Codec<RelationDirection> {
-    /// An empty direction is none, as in Skygear.
+    /// An empty direction means the default, as in Skygear.
     package static let relationDirection = Codec(oneOf.shape) { [read = oneOf.read] json, name throws(SkyrowError) in
         json.string?.isEmpty == true ? .mutual : try read(json, name)
     } write: { direction, writer in

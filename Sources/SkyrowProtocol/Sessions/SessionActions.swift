@@ -137,7 +137,7 @@ extension Actions {
         result: .authResult
     )
 
-    /// Proves once more who the user is; returns until when that counts.
+    /// Proves the user's identity again; returns when the proof expires.
     package static let authStepUp = Action<StepUpProof, Timestamp>(
         "auth:stepup",
         "Proves the user's identity again, for actions that require step-up; the proof lasts ten minutes in this session.",

@@ -362,7 +362,7 @@ extension RecordValue {
 }
 
 extension FieldPath {
-    /// Reads `{"$type":"keypath","$val":"category.name"}`; nil for an object that is none.
+    /// Reads `{"$type":"keypath","$val":"category.name"}`; nil for other objects.
     ///
     /// As in Skygear, any object whose `$val` is a non-empty string is a key path.
     init?(json: JSONView) throws(SkyrowError) {

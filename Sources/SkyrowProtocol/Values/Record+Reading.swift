@@ -5,9 +5,9 @@ extension Record {
     /// Reads a record in the v1 form as a server sends it.
     ///
     /// Values of a type that this version does not define are left out, so that a server may be newer than its client.
-    /// Throws `108 InvalidArgument` when it has no id or a member of its own has a wrong form.
+    /// Throws `108 InvalidArgument` if the id is missing or a reserved member has a wrong form.
     ///
-    /// - Parameter included: the records that stand elsewhere, where `_transient` has their ids.
+    /// - Parameter included: the records whose ids `_transient` contains.
     package init(_ json: JSONView, included: [RecordID: Record] = [:]) throws(SkyrowError) {
         guard let id = json["_id"]?.string else { throw .invalidArgument("A record must have the member _id.", "_id") }
         self.init(id: try RecordID(readable: id))

@@ -51,7 +51,7 @@ enum CursorValues {
         bytes.append(0)
     }
 
-    /// The length of values without one of their own.
+    /// The length of values of a fixed length; nil if values store their length.
     private static func fixedLength(_ kind: ValueKind) -> Int? {
         switch kind.sortOID {
         case .int8, .float8, .timestamptz: 8

@@ -50,7 +50,7 @@ extension TextLanguage {
             \(name(ofBytes: "tree.language")) AS language
         FROM pg_catalog.pg_attribute AS words
         CROSS JOIN LATERAL (
-            -- What is none of these columns is not read, and no number is taken from another tree.
+            -- OFFSET 0 keeps PostgreSQL from reading other columns, and numbers from other trees.
             SELECT split_part(split_part(adbin::text, ':funcid ', 2), ' ', 1) AS function,
                 split_part(split_part(adbin::text, ':constvalue 4 [ ', 2), ' ]', 1) AS language,
                 split_part(split_part(adbin::text, ':varattno ', 2), ' ', 1) AS text
