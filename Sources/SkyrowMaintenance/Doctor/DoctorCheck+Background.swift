@@ -91,7 +91,7 @@ extension DoctorCheck {
             return .switchedOff(
                 row["name"],
                 .warning,
-                meaning: "The activity of the server is not visible, to this doctor either."
+                meaning: "The activity of the server is not visible, not even to this doctor."
             )
         }
     )

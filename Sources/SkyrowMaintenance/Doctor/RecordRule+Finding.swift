@@ -70,7 +70,7 @@ extension RecordRule {
             severity: .error,
             fault: "have an access list of more than \(AccessList.utmostMaximum) entries or 1 MB",
             meaning: """
-                Each query that meets such a row takes milliseconds longer. A row with a list of more than 1 MB cannot be \
+                Each query that reads such a row takes milliseconds longer. A row with a list of more than 1 MB cannot be \
                 changed, nor restored from a dump.
                 """,
             remedy: "Shorten the list, for example with a role for these users.",
