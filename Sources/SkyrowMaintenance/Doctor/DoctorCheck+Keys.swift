@@ -33,16 +33,23 @@ extension DoctorCheck {
             ORDER BY 2, 1, 4
             """
         },
-        finding: { row, _ in finding(row) }
+        finding: { row, limits in finding(row, limits.actions) }
     )
 
-    private static func finding(_ row: DoctorRow) -> DoctorFinding? {
+    private static func finding(_ row: DoctorRow, _ actions: Set<ActionName>) -> DoctorFinding? {
         let (id, name, text) = (row["id"], row["name"], row["text"])
         let look = "SELECT * FROM _keys WHERE id = '\(id)';"
         switch row["kind"] {
         case "scope":
-            if (try? KeyScope(text)) != nil { return nil }
-            return notUnderstood("scope '\(text)'", id, name, look)
+            guard let scope = try? KeyScope(text) else { return notUnderstood("scope '\(text)'", id, name, look) }
+            guard case .action(let action) = scope, !actions.contains(action) else { return nil }
+            return DoctorFinding(
+                .warning,
+                "The key \(id), \(name), has the scope '\(text)', which names an action that does not exist.",
+                meaning: "The scope allows nothing, and would allow an action of a later version with that name.",
+                remedy: "Correct the name, remove the scope, or revoke the key.",
+                commands: [look, "$ skyrow key revoke \(id)"]
+            )
         case "network":
             if AddressRange(text) != nil { return nil }
             return notUnderstood("network '\(text)'", id, name, look)

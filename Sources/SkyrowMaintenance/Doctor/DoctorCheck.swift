@@ -194,6 +194,8 @@ package struct DoctorLimits: Sendable {
     package var connectionsOfAService = 33
     /// The key names of the setting `secrets-key`, of which the first one seals; nil if the setting is unreadable.
     package var sealingKeys: [String]? = []
+    /// The actions of the service, which scopes of keys may name.
+    package var actions: Set<ActionName> = []
     /// Bytes of memory of the server's machine; nil if PostgreSQL runs on another machine.
     package var machineMemory: Int?
     /// The cost of a new password hash, N·r·p of scrypt.

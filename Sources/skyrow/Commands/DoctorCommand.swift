@@ -4,6 +4,7 @@ import SkyrowActions
 import SkyrowMaintenance
 import SkyrowModel
 import SkyrowPostgres
+import SkyrowProtocol
 import SkyrowServer
 import SkyrowStore
 import SkyrowSystem
@@ -80,6 +81,7 @@ struct DoctorCommand: AsyncParsableCommand {
         limits.connectionsOfAService = settings.pools.connections
         limits.feedRetention = Int(settings.records.feedRetention.components.seconds)
         limits.sealingKeys = (try? settings.keys.sealingKeys())?.map(\.name)
+        limits.actions = Set(ActionTable.all.map(\.description.name))
         if settings.database.url == nil { limits.machineMemory = ClusterSettings.machineMemory }
         var diagnoses: [DoctorDiagnosis] = []
         for check in chosen {

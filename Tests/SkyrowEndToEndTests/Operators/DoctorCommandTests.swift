@@ -155,6 +155,18 @@ import Testing
                     "skyrow: The check 'nonsense' does not exist; the checks are key-files, disk, "
                 )
             )
+            _ = try await service.psql(
+                """
+                INSERT INTO app_internal._key (id, hash, name, kind, scopes)
+                VALUES ('k00000001', sha256('1'), 'web', 'client', '{action:schema:fetch,action:schema:fech}')
+                """
+            )
+            let keys = try Report(try await doctor("--json", "--check", "keys"))
+            #expect(
+                keys["keys"]?.findings.map(\.what) == [
+                    "The key k00000001, 'web', has the scope 'action:schema:fech', which names an action that does not exist."
+                ]
+            )
         }
     }
 

@@ -153,6 +153,14 @@ import Testing
             "INSERT INTO _key (id, hash, name, kind) VALUES ('k00000003', sha256('3'), 'web', 'server')",
             .keys, "The key k00000003, 'web', is a server key that never expires and is accepted from every address."
         ),
+        (
+            """
+            INSERT INTO _key (id, hash, name, kind, scopes)
+            VALUES ('k00000004', sha256('4'), 'web', 'client', '{read,action:schema:fech}')
+            """,
+            .keys,
+            "The key k00000004, 'web', has the scope 'action:schema:fech', which names an action that does not exist."
+        ),
         ("ALTER TABLE category SET (autovacuum_enabled = off)", .autovacuum, "disabled for category"),
         (
             """

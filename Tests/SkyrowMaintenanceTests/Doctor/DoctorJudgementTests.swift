@@ -1,3 +1,4 @@
+import SkyrowModel
 import SkyrowQuery
 import SkyrowTestSupport
 import Testing
@@ -306,6 +307,7 @@ import Testing
             .keys,
             [
                 ["kind": "scope", "id": "k00000001", "name": "'web'", "text": "type:note:read"],
+                ["kind": "scope", "id": "k00000001", "name": "'web'", "text": "action:schema:fetch"],
                 ["kind": "network", "id": "k00000001", "name": "'web'", "text": "10.0.0.0/8"],
             ]
         ),
@@ -313,12 +315,16 @@ import Testing
             .keys,
             [
                 ["kind": "scope", "id": "k00000001", "name": "'web'", "text": "all"],
+                ["kind": "scope", "id": "k00000001", "name": "'web'", "text": "action:schema:fech"],
+                ["kind": "scope", "id": "k00000001", "name": "'web'", "text": "action:key:create"],
                 ["kind": "network", "id": "k00000001", "name": "'web'", "text": "10.0.0.0"],
                 ["kind": "network", "id": "k00000001", "name": "'web'", "text": "10.0.0.1/8"],
                 ["kind": "refused", "id": "k00000002", "name": "'web'", "count": "1"],
                 ["kind": "endless", "id": "k00000003", "name": "'web'"],
             ],
             (.error, "has the scope 'all', which this version of skyrow does not support"),
+            (.warning, "has the scope 'action:schema:fech', which names an action that does not exist"),
+            (.error, "has the scope 'action:key:create', which this version of skyrow does not support"),
             (.error, "has the network '10.0.0.1/8', which this version of skyrow does not support"),
             (.warning, "was refused in 1 minute of the last week"),
             (.warning, "is a server key that never expires")
@@ -495,6 +501,7 @@ import Testing
     func aCheckJudgesItsRows(_ row: Row) {
         var limits = DoctorLimits()
         limits.machineMemory = 8 << 30
+        limits.actions = ["schema:fetch", "key:create"]
         let findings = row.check.judge(row.rows, limits)
         #expect(findings.map(\.severity) == row.findings.map(\.0))
         for (finding, expected) in zip(findings, row.findings) {
