@@ -15,57 +15,40 @@ extension RecordStore {
         _ mode: ExplainMode,
         with access: RecordAccess
     ) async throws(SkyrowError) -> QueryExplanation {
-        guard query.limit >= 0, query.offset >= 0 else {
-            throw SkyrowError.invalidArgument("\"limit\" and \"offset\" must not be negative.", "limit", "offset")
-        }
-        try access.requireReading(query.type)
-        return try await reporting {
-            try await self.checkLanguages(of: query)
-            return try await withCatalog { _ in
-                guard let table = try await self.readableTable(of: query.type)?.visible(to: access.fields) else {
-                    return .ofNothing
-                }
-                let catalog = self.cache.current.visible(to: access.fields).with(roles: self.roleRecords)
-                let statement = try QueryStatement(
-                    query,
-                    table: table,
-                    catalog: catalog,
-                    access: access,
-                    cursors: try await self.cursorKeys(),
-                    size: self.size(of: query.type)
-                )
-                var resolver = Resolver(schema: catalog, root: table, access: access)
-                let resolved = try resolver.resolve(query)
-                let page = try await self.explain(statement.sql, mode, table.contention)
-                var explained = [page.statement]
-                if let question = statement.estimate {
-                    // The statement for an estimate is already an EXPLAIN.
-                    let printed = try await self.client.read(question, contention: table.contention)
-                    explained.append(try ExplainedStatement(question, printed).statement)
-                }
-                if let lists = statement.lists {
-                    let questions =
-                        switch mode {
-                        case .plan: lists.questions(owners: min(query.limit, max(1, Int(page.plan.rows))))
-                        case .analyze: try await self.questions(of: lists, statement, table, access)
-                        }
-                    for question in questions { explained.append(try await self.explain(question, mode).statement) }
-                }
-                var advice = QueryAdvice(
-                    resolved,
-                    on: table,
-                    plan: page.plan,
-                    sizes: try await self.sizes(in: page.plan)
-                )
-                for (list, known) in zip(resolved.lists, resolver.lists) {
-                    advice.add(list, of: resolved, on: known.type)
-                }
-                return QueryExplanation(
-                    statements: explained,
-                    advice: advice.advice,
-                    costClass: statement.cost.costClass
-                )
+        try await preparing(query, for: access) { prepared in
+            guard let prepared else { return .ofNothing }
+            let (statement, table) = (prepared.statement, prepared.table)
+            var resolver = Resolver(schema: prepared.catalog, root: table, access: access)
+            let resolved = try resolver.resolve(query)
+            let page = try await self.explain(statement.sql, mode, table.contention)
+            var explained = [page.statement]
+            if let question = statement.estimate {
+                // The statement for an estimate is already an EXPLAIN.
+                let printed = try await self.client.read(question, contention: table.contention)
+                explained.append(try ExplainedStatement(question, printed).statement)
             }
+            if let lists = statement.lists {
+                let questions =
+                    switch mode {
+                    case .plan: lists.questions(owners: min(query.limit, max(1, Int(page.plan.rows))))
+                    case .analyze: try await self.questions(of: lists, statement, table, access)
+                    }
+                for question in questions { explained.append(try await self.explain(question, mode).statement) }
+            }
+            var advice = QueryAdvice(
+                resolved,
+                on: table,
+                plan: page.plan,
+                sizes: try await self.sizes(in: page.plan)
+            )
+            for (list, known) in zip(resolved.lists, resolver.lists) {
+                advice.add(list, of: resolved, on: known.type)
+            }
+            return QueryExplanation(
+                statements: explained,
+                advice: advice.advice,
+                costClass: statement.cost.costClass
+            )
         }
     }
 
@@ -75,37 +58,23 @@ extension RecordStore {
         _ mode: ExplainMode,
         with access: RecordAccess
     ) async throws(SkyrowError) -> QueryExplanation {
-        try access.requireReading(query.type)
-        return try await reporting {
-            try await self.checkTimeZones(of: query)
-            return try await withCatalog { _ in
-                guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
-                    return .ofNothing
-                }
-                let catalog = self.cache.current.visible(to: access.fields)
-                if let refusal = table.rules.refusalOfAggregates(with: access) { throw refusal }
-                let statement = try AggregateStatement(
-                    query,
-                    table: table,
-                    catalog: catalog,
-                    access: access,
-                    size: self.size(of: query.type)
-                )
-                var resolver = Resolver(schema: catalog, root: table, access: access)
-                let resolved = try resolver.resolve(query)
-                let explained = try await self.explain(statement.sql, mode, table.contention)
-                let advice = QueryAdvice(
-                    resolved.records,
-                    on: table,
-                    plan: explained.plan,
-                    sizes: try await self.sizes(in: explained.plan)
-                )
-                return QueryExplanation(
-                    statements: [explained.statement],
-                    advice: advice.advice,
-                    costClass: statement.cost.costClass
-                )
-            }
+        try await preparing(query, for: access) { prepared in
+            guard let prepared else { return .ofNothing }
+            let (statement, table) = (prepared.statement, prepared.table)
+            var resolver = Resolver(schema: prepared.catalog, root: table, access: access)
+            let resolved = try resolver.resolve(query)
+            let explained = try await self.explain(statement.sql, mode, table.contention)
+            let advice = QueryAdvice(
+                resolved.records,
+                on: table,
+                plan: explained.plan,
+                sizes: try await self.sizes(in: explained.plan)
+            )
+            return QueryExplanation(
+                statements: [explained.statement],
+                advice: advice.advice,
+                costClass: statement.cost.costClass
+            )
         }
     }
 

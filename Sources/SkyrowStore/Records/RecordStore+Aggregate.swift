@@ -13,33 +13,18 @@ extension RecordStore {
         with access: RecordAccess,
         admitting admit: QueryCost.Admission? = nil
     ) async throws(SkyrowError) -> AggregateResult {
-        guard 0...AggregateQuery.maximumLimit ~= query.limit else {
-            throw .invalidArgument("The limit must be 0 to \(AggregateQuery.maximumLimit).", "limit").at("limit")
-        }
-        try access.requireReading(query.type)
-        return try await reporting {
-            try await self.checkTimeZones(of: query)
-            return try await withCatalog { _ in
-                let catalog = self.cache.current.visible(to: access.fields)
-                guard let table = try await self.table(of: query.type)?.visible(to: access.fields) else {
-                    // Without keys the records are one group, even if there are no records.
-                    guard query.groupKeys.isEmpty, query.having == nil, query.limit > 0 else {
-                        return AggregateResult(groups: [])
-                    }
-                    return AggregateResult(groups: [EmptyGroup(of: query.aggregates)])
+        try await preparing(query, for: access) { prepared in
+            guard let prepared else {
+                // Without keys the records are one group, even if there are no records.
+                guard query.groupKeys.isEmpty, query.having == nil, query.limit > 0 else {
+                    return AggregateResult(groups: [])
                 }
-                if let refusal = table.rules.refusalOfAggregates(with: access) { throw refusal }
-                let statement = try AggregateStatement(
-                    query,
-                    table: table,
-                    catalog: catalog,
-                    access: access,
-                    size: self.size(of: query.type)
-                )
-                try await admit?(statement.cost)
-                let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
-                return statement.read(result)
+                return AggregateResult(groups: [EmptyGroup(of: query.aggregates)])
             }
+            let (statement, table) = (prepared.statement, prepared.table)
+            try await admit?(statement.cost)
+            let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
+            return statement.read(result)
         }
     }
 

@@ -16,47 +16,31 @@ extension RecordStore {
         with access: RecordAccess,
         admitting admit: QueryCost.Admission? = nil
     ) async throws(SkyrowError) -> QueryResult {
-        guard query.limit >= 0, query.offset >= 0 else {
-            throw SkyrowError.invalidArgument("\"limit\" and \"offset\" must not be negative.", "limit", "offset")
-        }
-        try access.requireReading(query.type)
-        return try await reporting {
-            try await self.checkLanguages(of: query)
-            return try await withCatalog { _ in
-                guard let table = try await self.readableTable(of: query.type)?.visible(to: access.fields) else {
-                    return try QueryResult(withoutTable: query)
-                }
-                let statement = try QueryStatement(
-                    query,
-                    table: table,
-                    catalog: self.cache.current.visible(to: access.fields).with(roles: self.roleRecords),
-                    access: access,
-                    cursors: try await self.cursorKeys(),
-                    size: self.size(of: query.type)
-                )
-                try await admit?(statement.cost)
-                let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
-                var estimate: Int?
-                if let question = statement.estimate {
-                    let plan = try await self.client.read(question, contention: table.contention)
-                    estimate = try QueryStatement.expectedRows(plan)
-                }
-                var lists: [IncludedList] = []
-                if let included = statement.lists {
-                    let run = InclusionRun(lists: included, fields: access.fields) { _, statement in
-                        try await self.client.read(statement, limit: .reading)
-                    }
-                    lists = try await run(for: result, count: statement.recordCount(result))
-                }
-                let found = try statement.read(result, estimate: estimate, lists: lists)
-                guard !found.hasMore || query.overflow == .cut else {
-                    throw SkyrowError.invalidArgument(
-                        "More than \(query.limit) records match; page through them with \"limit\" and \"offset\".",
-                        "limit"
-                    )
-                }
-                return found
+        try await preparing(query, for: access) { prepared in
+            guard let prepared else { return try QueryResult(withoutTable: query) }
+            let (statement, table) = (prepared.statement, prepared.table)
+            try await admit?(statement.cost)
+            let result = try await self.client.read(statement.sql, limit: .reading, contention: table.contention)
+            var estimate: Int?
+            if let question = statement.estimate {
+                let plan = try await self.client.read(question, contention: table.contention)
+                estimate = try QueryStatement.expectedRows(plan)
             }
+            var lists: [IncludedList] = []
+            if let included = statement.lists {
+                let run = InclusionRun(lists: included, fields: access.fields) { _, statement in
+                    try await self.client.read(statement, limit: .reading)
+                }
+                lists = try await run(for: result, count: statement.recordCount(result))
+            }
+            let found = try statement.read(result, estimate: estimate, lists: lists)
+            guard !found.hasMore || query.overflow == .cut else {
+                throw SkyrowError.invalidArgument(
+                    "More than \(query.limit) records match; page through them with \"limit\" and \"offset\".",
+                    "limit"
+                )
+            }
+            return found
         }
     }
 }
@@ -64,9 +48,8 @@ extension RecordStore {
 extension QueryResult {
     /// The result of a query for a type without a table, which has no records.
     ///
-    /// Throws `110 ResourceNotFound` if the query requires records, and `108 InvalidArgument` for a cursor.
+    /// Throws `110 ResourceNotFound` if the query requires records.
     fileprivate init(withoutTable query: RecordQuery) throws(SkyrowError) {
-        if let (parameter, _) = query.position.cursor { throw .cursorInvalid(parameter) }
         if query.isRequired { throw .noMatch }
         self.init(records: [], isDescribed: query.isDescribed)
         if query.includeForm == .table { included = [] }

@@ -192,6 +192,87 @@ import Testing
         }
     }
 
+    /// What is refused when it is run is refused with the same error when it is explained.
+    @Test func aRefusedQueryIsNotExplained() async throws {
+        try await withRecords { f in
+            var change = ClassAccessChange(type: type("category"))
+            change.allowsAggregates = false
+            _ = try await f.store.classAccess.change(change)
+            var keyed = Caller.anonymous
+            keyed.key = KeyGrant(
+                try #require(KeyID("k00000001")),
+                named: "web",
+                .client,
+                [.type(type("category"), onlyReads: true)]
+            )
+            var unsupported = SortKey(path("title"))
+            unsupported.function = .collate("xx")
+
+            func query(
+                _ name: String,
+                _ caller: Caller,
+                _ code: ErrorCode?,
+                _ change: (inout RecordQuery) -> Void = { _ in }
+            ) async {
+                var query = RecordQuery(type: type(name))
+                change(&query)
+                let (asked, access) = (query, RecordAccess(caller, in: .everyone, for: .reading))
+                let run = await refusal { _ = try await f.store.query(asked, with: access) }
+                let explained = await refusal { _ = try await f.store.explain(asked, .plan, with: access) }
+                #expect(run?.code == code && explained == run, "\(asked): \(String(describing: explained))")
+            }
+            await query("note", .master, nil)
+            await query("note", .master, nil) { $0.limit = 0 }
+            await query("note", .master, .invalidArgument) { $0.limit = -1 }
+            await query("note", .master, .invalidArgument) { $0.offset = -1 }
+            await query("note", .master, .invalidArgument) { $0.position = .after("x") }
+            await query("note", .master, .invalidArgument) { $0.sort = [unsupported] }
+            await query("note", .master, .recordQueryInvalid) { $0.desiredFields = ["missing"] }
+            await query("nothing", .master, nil)
+            await query("nothing", .master, .invalidArgument) { $0.limit = -1 }
+            await query("nothing", .master, .invalidArgument) { $0.position = .before("x") }
+            await query("category", keyed, nil)
+            await query("note", keyed, .permissionDenied)
+
+            func aggregate(
+                _ name: String,
+                _ caller: Caller,
+                _ code: ErrorCode?,
+                _ change: (inout AggregateQuery) -> Void = { _ in }
+            ) async {
+                var query = AggregateQuery(type: type(name), aggregates: [Aggregate("n", .count)])
+                change(&query)
+                let (asked, access) = (query, RecordAccess(caller, in: .everyone, for: .reading))
+                let run = await refusal { _ = try await f.store.aggregate(asked, with: access) }
+                let explained = await refusal { _ = try await f.store.explain(asked, .plan, with: access) }
+                #expect(run?.code == code && explained == run, "\(asked): \(String(describing: explained))")
+            }
+            await aggregate("note", .master, nil)
+            await aggregate("note", .master, nil) { $0.limit = 0 }
+            await aggregate("note", .master, nil) { $0.limit = AggregateQuery.maximumLimit }
+            await aggregate("note", .master, .invalidArgument) { $0.limit = -1 }
+            await aggregate("note", .master, .invalidArgument) { $0.limit = AggregateQuery.maximumLimit + 1 }
+            await aggregate("note", .master, .invalidArgument) {
+                $0.groupKeys = [GroupKey("day", path("due"), in: TimeBucket(.day, timeZone: "Mars"))]
+            }
+            await aggregate("note", .master, .recordQueryInvalid) { $0.groupKeys = [GroupKey("k", path("missing"))] }
+            await aggregate("nothing", .master, nil)
+            await aggregate("nothing", .master, .invalidArgument) { $0.limit = -1 }
+            await aggregate("category", .master, nil)
+            await aggregate("category", .ann, .permissionDenied)
+            await aggregate("note", keyed, .permissionDenied)
+        }
+    }
+
+    private func refusal(_ body: () async throws -> Void) async -> SkyrowError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? SkyrowError ?? .unexpected
+        }
+    }
+
     // MARK: Lists
 
     private static let withLists = [
