@@ -7,16 +7,17 @@ extension JSONWriter {
         beginArray()
         for entry in list.entries {
             beginObject()
-            key(entry.subject.member)
-            if let name = entry.subject.name {
-                string(name)
-            } else {
-                boolean(true)
-            }
+            member(for: entry.subject)
             key("level")
             string(entry.level.rawValue)
             endObject()
         }
         endArray()
+    }
+
+    /// The member that names a subject in entries of access lists and of rules: `"role":"editor"`, `"owner":true`.
+    package func member(for subject: Subject) {
+        key(subject.kind.member)
+        if let name = subject.name { string(name) } else { boolean(true) }
     }
 }

@@ -5,13 +5,10 @@ extension Codec<TypeClassAccess> {
     /// All rules of a type, which `schema:access:set` and `schema:access:get` return.
     package static let classAccess = Codec(ClassAccess.shape) { json, name throws(SkyrowError) in
         guard json.isObject else { throw .wrongType(name, "an object") }
-        guard let text = json["record_type"] else {
-            throw .invalidArgument("\"record_type\" is missing.", "record_type")
-        }
-        let type = try Codec<RecordTypeName>.recordType.read(text, "record_type")
-        return TypeClassAccess(type: type, access: try ClassAccess(json, of: type))
+        let change = try ClassAccessChange.form.read(json)
+        return TypeClassAccess(type: change.type, access: ClassAccess(stated: change))
     } write: { rules, writer in
-        writer.classAccess(rules.access, of: rules.type)
+        ClassAccessChange.form.write(ClassAccessChange(stating: rules.access, of: rules.type), writer)
     }
 }
 
@@ -27,61 +24,120 @@ extension Codec<[SkygearFieldRule]> {
 
 extension ClassAccessChange {
     static let form = Form(
-        [
-            .recordType,
-            MemberDescription(
-                "rules",
-                "The rules to change; null removes a rule.",
-                .nullable(
-                    .object(ClassAction.allCases.map { JSONMember($0.rawValue, .nullable(ClassRule.shape(of: $0))) })
-                )
-            ),
-            MemberDescription(
-                "fields",
-                "The rules of fields by field name, or `*` for every field; null removes a rule, or all rules of a field.",
-                .nullable(.object([], others: .nullable(.object([], others: .any))))
-            ),
-            MemberDescription(
-                "default_access",
-                "The access list of new public records that have none; null for that of the setting `default-access`.",
-                JSONShape.accessList
-            ),
-            MemberDescription(
-                "list_by",
-                "Who may change the list of a record: its owner, or all who may update it; null for the setting "
-                    + "`shared-access-lists`.",
-                .nullable(.oneOfStrings(ClassAccess.ListWriters.allCases.map(\.rawValue)))
-            ),
-            MemberDescription(
-                "list_read_by",
-                "Who sees the whole list of a record: its owner, all who may update it, or all who read it; null for "
-                    + "the setting `access-list-readers`.",
-                .nullable(.oneOfStrings(ClassAccess.ListReaders.allCases.map(\.rawValue)))
-            ),
-            MemberDescription(
-                "transfer_by",
-                "Who may give records to another owner: only the master key, or also their owner.",
-                .nullable(.oneOfStrings(ClassAccess.Transferrers.allCases.map(\.rawValue)))
-            ),
-            MemberDescription(
-                "creator",
-                "Whether the user who creates a public record becomes its owner; with `none`, the record has no owner.",
-                .nullable(.oneOfStrings(ClassAccess.NewOwner.allCases.map(\.rawValue)))
-            ),
-            MemberDescription(
-                "private",
-                "Whether private databases may contain records of the type.",
-                .nullable(.boolean)
-            ),
-            MemberDescription(
-                "aggregate",
-                "Whether callers other than the master key may use `record:aggregate`.",
-                .nullable(.boolean)
-            ),
-        ],
-        read: { json throws(SkyrowError) in try ClassAccessChange(parameters: json) },
-        write: { $1.classAccessParameters($0) }
+        ClassAccessChange.init(of:_:),
+        Member("record_type", \.type, .recordType, "The record type."),
+        Member(\.self, members: rulesForm)
     )
+
+    /// The form without the type, which a schema file has in another place.
+    static let rulesForm = Form(
+        ClassAccessChange.init(
+            rules:
+            fieldRules:
+            defaultAccess:
+            listWriters:
+            listReaders:
+            transferrers:
+            newOwner:
+            allowsPrivate:
+            allowsAggregates:
+        ),
+        Member("rules", \.rules, .classRules, "The rules to change; null removes a rule.", absent: [:]),
+        Member(
+            "fields",
+            \.fieldRules,
+            .fieldRules,
+            "The rules of fields by field name, or `*` for every field; null removes a rule, or all rules of a field.",
+            absent: FieldRuleChanges()
+        ),
+        Member(
+            keep: "default_access",
+            \.defaultAccess,
+            .accessList,
+            "The access list of new public records that have none; null for that of the setting `default-access`."
+        ),
+        Member(
+            keep: "list_by",
+            \.listWriters,
+            .nullable(.oneOf),
+            """
+            Who may change the list of a record: its owner, or all who may update it; null for the setting \
+            `shared-access-lists`.
+            """
+        ),
+        Member(
+            keep: "list_read_by",
+            \.listReaders,
+            .nullable(.oneOf),
+            """
+            Who sees the whole list of a record: its owner, all who may update it, or all who read it; null for the \
+            setting `access-list-readers`.
+            """
+        ),
+        Member(
+            optional: "transfer_by",
+            \.transferrers,
+            .oneOf,
+            "Who may give records to another owner: only the master key, or also their owner."
+        ),
+        Member(
+            optional: "creator",
+            \.newOwner,
+            .oneOf,
+            "Whether the user who creates a public record becomes its owner; with `none`, the record has no owner."
+        ),
+        Member(
+            optional: "private",
+            \.allowsPrivate,
+            .boolean,
+            "Whether private databases may contain records of the type."
+        ),
+        Member(
+            optional: "aggregate",
+            \.allowsAggregates,
+            .boolean,
+            "Whether callers other than the master key may use `record:aggregate`."
+        )
+    )
+
+    private init(
+        rules: [ClassAction: ClassRule?],
+        fieldRules: FieldRuleChanges,
+        defaultAccess: AccessList??,
+        listWriters: ClassAccess.ListWriters??,
+        listReaders: ClassAccess.ListReaders??,
+        transferrers: ClassAccess.Transferrers?,
+        newOwner: ClassAccess.NewOwner?,
+        allowsPrivate: Bool?,
+        allowsAggregates: Bool?
+    ) {
+        // The type follows in init(of:_:).
+        self.init(type: .user)
+        self.rules = rules
+        self.fieldRules = fieldRules
+        self.defaultAccess = defaultAccess
+        self.listWriters = listWriters
+        self.listReaders = listReaders
+        self.transferrers = transferrers
+        self.newOwner = newOwner
+        self.allowsPrivate = allowsPrivate
+        self.allowsAggregates = allowsAggregates
+    }
+
+    /// The change of a type by these rules; throws `108 InvalidArgument` for a field of the service that the type lacks.
+    init(of type: RecordTypeName, _ rules: ClassAccessChange) throws(SkyrowError) {
+        self = rules
+        self.type = type
+        for field in fields.keys.sorted() where field.isReserved && !(type == .user && field == .verified) {
+            throw .fieldNameInvalid.at(".\(field)").inParameter("fields")
+        }
+        fields = fields.filter { !$1.isEmpty }
+    }
+
+    var fieldRules: FieldRuleChanges {
+        get { FieldRuleChanges(fields: fields, everyField: everyField) }
+        set { (fields, everyField) = (newValue.fields, newValue.everyField) }
+    }
 }
 
 extension ClassAccess {
@@ -104,7 +160,7 @@ extension ClassAccess {
 }
 
 extension ClassRule {
-    fileprivate static func shape(of action: ClassAction) -> JSONShape {
+    static func shape(of action: ClassAction) -> JSONShape {
         let allow = JSONMember("allow", .array(of: .object([], others: .any)), isRequired: true)
         switch action {
         case .create: return .object([allow])

@@ -134,6 +134,16 @@ extension Codec<Timestamp> {
 }
 
 extension Codec {
+    /// A value, or `null` for none.
+    @_semantics("optimize.sil.specialize.generic.never")
+    package static func nullable<Wrapped>(_ codec: Codec<Wrapped>) -> Codec where Value == Wrapped? {
+        Codec(.nullable(codec.shape)) { json, name throws(SkyrowError) in
+            try json.isNull ? nil : codec.read(json, name)
+        } write: { value, writer in
+            if let value { codec.write(value, writer) } else { writer.null() }
+        }
+    }
+
     /// An array, which is refused whole for one element that is wrong.
     @_semantics("optimize.sil.specialize.generic.never")
     package static func list<Element>(

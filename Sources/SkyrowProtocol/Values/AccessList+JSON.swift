@@ -57,35 +57,15 @@ extension AccessEntry {
 extension Subject {
     /// The subject of a member other than a relation; nil for one that is null or false.
     fileprivate init?(_ key: JSONView, _ value: JSONView) throws(SkyrowError) {
-        if key.equals("public") {
-            guard try flag(value, "public") else { return nil }
-            self = .everyone
-        } else if key.equals("users") {
-            guard try flag(value, "users") else { return nil }
-            self = .users
-        } else if key.equals("registered") {
-            guard try flag(value, "registered") else { return nil }
-            self = .registered
-        } else if key.equals("verified") {
-            guard try flag(value, "verified") else { return nil }
-            self = .verified
-        } else if key.equals("owner") {
-            guard try flag(value, "owner") else { return nil }
-            self = .owner
-        } else if key.equals("user_id") {
-            guard let id = try text(value, "user_id") else { return nil }
-            self = .user(UserID(id))
-        } else if key.equals("role") {
-            guard let name = try text(value, "role") else { return nil }
-            self = .role(RoleName(name))
-        } else if key.equals("group") {
-            guard let name = try text(value, "group") else { return nil }
-            self = .group(GroupName(name))
-        } else if key.equals("key") {
-            guard let name = try text(value, "key") else { return nil }
-            self = .apiKey(KeyName(name))
-        } else {
+        guard let kind = Kind.all.first(where: { key.equals($0.member) }), kind != .relation, kind != .field else {
             throw malformed("An entry of _access has no member \"\(excerpt(of: key.string ?? ""))\".")
+        }
+        if kind.hasName {
+            guard let name = try text(value, kind.member) else { return nil }
+            self.init(kind, name: name)
+        } else {
+            guard try flag(value, kind.member) else { return nil }
+            self.init(kind)
         }
     }
 }
@@ -96,7 +76,7 @@ private func malformed(_ message: String) -> SkyrowError {
     .invalidArgument(message, "_access")
 }
 
-private func flag(_ json: JSONView, _ name: String) throws(SkyrowError) -> Bool {
+private func flag(_ json: JSONView, _ name: StaticString) throws(SkyrowError) -> Bool {
     if json.isNull { return false }
     guard let flag = json.boolean else {
         throw malformed("\"\(name)\" in _access must be true or false.").at(".\(name)")
@@ -104,7 +84,7 @@ private func flag(_ json: JSONView, _ name: String) throws(SkyrowError) -> Bool 
     return flag
 }
 
-private func text(_ json: JSONView, _ name: String) throws(SkyrowError) -> String? {
+private func text(_ json: JSONView, _ name: StaticString) throws(SkyrowError) -> String? {
     if json.isNull { return nil }
     guard let text = json.string, text.isName else {
         throw malformed("\"\(name)\" in _access must be a string of 1 to 255 bytes without NUL.").at(".\(name)")

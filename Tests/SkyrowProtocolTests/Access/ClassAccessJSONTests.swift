@@ -107,6 +107,51 @@ import Testing
         #expect(error.path == path)
     }
 
+    /// What stands beside the type, and what the refusal says: the code of any other enumeration or flag, and the parameter.
+    @Test(
+        arguments: [
+            (#""rules":7"#, .badRequest, "rules"), (#""rules":{"read":true}"#, .invalidArgument, "rules"),
+            (#""fields":7"#, .badRequest, "fields"), (#""fields":{"_parent":{"read":[]}}"#, .invalidArgument, "fields"),
+            (#""fields":{"_verified":{}}"#, .invalidArgument, "fields"),
+            (#""fields":{"a":{"read":[{"deny":{"key":"k"}}]}}"#, .invalidArgument, "fields"),
+            (#""default_access":7"#, .invalidArgument, "default_access"), (#""list_by":7"#, .badRequest, "list_by"),
+            (#""list_by":"all""#, .invalidArgument, "list_by"), (#""list_read_by":7"#, .badRequest, "list_read_by"),
+            (#""list_read_by":"all""#, .invalidArgument, "list_read_by"),
+            (#""transfer_by":7"#, .badRequest, "transfer_by"),
+            (#""transfer_by":"all""#, .invalidArgument, "transfer_by"), (#""creator":7"#, .badRequest, "creator"),
+            (#""creator":"all""#, .invalidArgument, "creator"), (#""private":7"#, .badRequest, "private"),
+            (#""aggregate":7"#, .badRequest, "aggregate"), (#""record_type":7"#, .badRequest, "record_type"),
+            (#""record_type":"_a""#, .invalidArgument, "record_type"),
+        ] as [(String, ErrorCode, String)]
+    )
+    func aRefusalNamesItsParameter(_ member: String, _ code: ErrorCode, _ argument: String) throws {
+        // The last of two members of one name counts.
+        let error = try refusal("{\"record_type\":\"note\",\(member)}") {
+            try Actions.schemaAccessSet.parameters.read($0)
+        }
+        #expect(error?.code == code && error?.arguments == [argument], "\(String(describing: error))")
+    }
+
+    /// A subject has one form in access lists, in rules of actions and in rules of fields.
+    @Test(
+        arguments: [
+            (.everyone, #""public":true"#), (.users, #""users":true"#), (.registered, #""registered":true"#),
+            (.verified, #""verified":true"#), (.user("u1"), #""user_id":"u1""#), (.role("a"), #""role":"a""#),
+            (.group("golf"), #""group":"golf""#), (.apiKey("tablet"), #""key":"tablet""#),
+        ] as [(Subject, String)]
+    )
+    func aSubjectIsTheSameInListsAndRules(_ subject: Subject, _ member: String) throws {
+        let text =
+            #"{"record_type":"note","rules":{"read":{"allow":[{\#(member)}],"mode":"default"}},"#
+            + #""fields":{"a":{"read":[{\#(member)}]}},"default_access":[{\#(member),"level":"read"}]}"#
+        var expected = ClassAccessChange(type: type("note"))
+        expected.rules[.read] = ClassRule([subject])
+        expected.fields[field("a")] = [.read: [subject]]
+        expected.defaultAccess = .some(AccessList([AccessEntry(subject, .read)]))
+        #expect(try readJSON(text) { try Actions.schemaAccessSet.parameters.read($0) } == expected)
+        #expect(writtenJSON { Actions.schemaAccessSet.parameters.write(expected, $0) } == text)
+    }
+
     @Test func aRuleHasABoundedNumberOfSubjects() throws {
         for (count, isRefused) in [(10_000, false), (10_001, true)] {
             let roles = (0..<count).map { "\"r\($0)\"" }.joined(separator: ",")
@@ -125,7 +170,9 @@ import Testing
         var access = ClassAccess()
         access.rules[.update] = ClassRule([.field(field("editors")), .owner], .require)
         #expect(
-            writtenJSON { $0.classAccess(access, of: type("note")) }
+            writtenJSON {
+                Actions.schemaAccessGet.result.write(TypeClassAccess(type: type("note"), access: access), $0)
+            }
                 == #"{"record_type":"note","rules":{"create":{"allow":[{"users":true}]},"#
                 + #""read":{"allow":[{"public":true}],"mode":"default"},"#
                 + #""update":{"allow":[{"owner":true},{"field":"editors"}],"mode":"require"},"#
@@ -151,7 +198,9 @@ import Testing
         access.transferrers = .owner
         access.allowsAggregates = false
         for access in [access, ClassAccess()] {
-            let sent = writtenJSON { $0.classAccess(access, of: type("note")) }
+            let sent = writtenJSON {
+                Actions.schemaAccessGet.result.write(TypeClassAccess(type: type("note"), access: access), $0)
+            }
             #expect(try readJSON(sent) { try ClassAccess($0, of: type("note")) } == access)
             let change = ClassAccessChange(type: type("note"), to: access)
             let request = writtenJSON { Actions.schemaAccessSet.parameters.write(change, $0) }
