@@ -99,6 +99,9 @@ import Testing
             try await connection.head("POST", "/stream/count", on: 5)
             try await connection.body(ByteBuffer(string: "abc"), on: 5)
             #expect(try await connection.response(on: 5).body == "3")
+            // The server would wait for both when it ends.
+            try await connection.send(1, .rstStream(.cancel))
+            try await connection.send(3, .rstStream(.cancel))
         }
     }
 
