@@ -90,6 +90,9 @@ package func waiting<Success>(
 /// Polls `condition` until it holds, for state outside of the test, such as a server, a page or a process, and for
 /// values that do not signal changes.
 ///
+/// Each pause is an eighth of the wait so far, at most 50 ms: a condition often starts a session of PostgreSQL, which takes
+/// the processor from what is waited for.
+///
 /// ```swift
 /// try await waiting(until: "the service is ready") { try await service.status("readyz") == 200 }
 /// ```
@@ -99,10 +102,11 @@ package func waiting(
     _ condition: () async throws -> Bool
 ) async throws {
     let limit = limit * slowness
-    let deadline = ContinuousClock.now + limit
+    let beginning = ContinuousClock.now
     while try await !condition() {
-        guard ContinuousClock.now < deadline else { throw WaitTimedOut("the moment when \(what)", limit) }
-        try await Task.sleep(for: .milliseconds(1))
+        let waited = ContinuousClock.now - beginning
+        guard waited < limit else { throw WaitTimedOut("the moment when \(what)", limit) }
+        try await Task.sleep(for: min(max(waited / 8, .milliseconds(1)), .milliseconds(50)))
     }
 }
 
