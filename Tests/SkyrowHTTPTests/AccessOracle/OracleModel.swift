@@ -118,7 +118,13 @@ struct OracleEdge: Hashable {
 
 /// The subjects of callers, whose roles and groups do not change.
 private final class FoundSubjects {
-    var byCaller: [OracleCaller: Set<String>] = [:]
+    /// What distinguishes callers. Their roles would take longer to compare than the decision about a record.
+    struct Name: Hashable {
+        let user: String?
+        let key: String?
+    }
+
+    var byName: [Name: Set<String>] = [:]
 }
 
 /// Decides as the table says, of the users, roles and relations that there are.
@@ -204,9 +210,10 @@ struct AccessOracle {
 
     /// Whom a caller is, whatever the record.
     private func subjects(_ caller: OracleCaller) -> Set<String> {
-        if let known = found.byCaller[caller] { return known }
+        let name = FoundSubjects.Name(user: caller.user, key: caller.keyName)
+        if let known = found.byName[name] { return known }
         let subjects = findSubjects(caller)
-        found.byCaller[caller] = subjects
+        found.byName[name] = subjects
         return subjects
     }
 
