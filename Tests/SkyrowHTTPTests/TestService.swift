@@ -32,6 +32,19 @@ struct TestService: Sendable {
         try await send("/rpc", body, key: key, token: token)
     }
 
+    /// Sends JSON-RPC bodies one after the other on one connection.
+    func rpc(_ bodies: [String], key: String? = apiKey, token: String? = nil) async throws -> [RawResponse] {
+        let headers = Self.headers(key: key, token: token)
+        return try await withConnection(port: port, tls: tls) { connection in
+            var responses: [RawResponse] = []
+            for body in bodies {
+                try await connection.post("/rpc", body, headers: headers)
+                responses.append(try await connection.response())
+            }
+            return responses
+        }
+    }
+
     /// Sends one JSON-RPC call and hands back what came of it.
     func call(
         _ method: String,
@@ -66,13 +79,18 @@ struct TestService: Sendable {
     }
 
     private func send(_ path: String, _ body: String, key: String?, token: String?) async throws -> RawResponse {
-        var headers: [(String, String)] = []
-        if let key { headers.append(("X-Skygear-API-Key", key)) }
-        if let token { headers.append(("X-Skygear-Access-Token", token)) }
+        let headers = Self.headers(key: key, token: token)
         return try await withConnection(port: port, tls: tls) { connection in
             try await connection.post(path, body, headers: headers)
             return try await connection.response()
         }
+    }
+
+    private static func headers(key: String?, token: String?) -> [(String, String)] {
+        var headers: [(String, String)] = []
+        if let key { headers.append(("X-Skygear-API-Key", key)) }
+        if let token { headers.append(("X-Skygear-Access-Token", token)) }
+        return headers
     }
 }
 
