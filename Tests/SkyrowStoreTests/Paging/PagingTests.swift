@@ -105,17 +105,20 @@ struct PageReader: Sendable {
     func thePagesOfEverySortAreTheWhole(name: String) async throws {
         try await Self.withRows { store, rows in
             let reader = PageReader(store: store)
+            // A quick run reads every second of these ways, and the others for the next sort and for the other type.
+            let isQuick = seededCases(1) == 1
+            let ways = [(1, false), (1, true), (2, true), (2, false), (7, false), (7, true)]
             try await withThrowingTaskGroup { group in
-                for sort in Self.sorts {
+                for (place, sort) in Self.sorts.enumerated() {
+                    let first = name == "bare" ? place : place + 1
                     group.addTask {
                         let expected = rows.map { ($0.key, $0.value) as Row }
                             .sorted { Self.isOrdered($0, $1, sort) }.map(\.id)
                         let query = RecordQuery(type: type(name), sort: sort)
-                        for size in [1, 2, 7] {
-                            for isBackwards in [false, true] {
-                                let ids = try await reader.ids(query, by: size, isBackwards: isBackwards)
-                                #expect(ids == expected, "\(sort), \(size) a page, backwards: \(isBackwards)")
-                            }
+                        for (number, (size, isBackwards)) in ways.enumerated()
+                        where !isQuick || (first + number).isMultiple(of: 2) {
+                            let ids = try await reader.ids(query, by: size, isBackwards: isBackwards)
+                            #expect(ids == expected, "\(sort), \(size) a page, backwards: \(isBackwards)")
                         }
                     }
                 }
