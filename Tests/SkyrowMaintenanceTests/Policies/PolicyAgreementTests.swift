@@ -295,31 +295,35 @@ import Testing
                     ).rows
                     #expect(rows == expected.sorted(), "seed \(random.seed): \(login) \(access.fields)")
                     // A value that is another one, and the one that is there.
-                    for (value, isNew) in [("'new'", true), ("title", false)] {
-                        for number in [0, 1, 2, 3] {
-                            let own = isNew ? value : "'t\(number)'"
-                            let done = try await f.sql(
-                                login,
-                                """
-                                DO $$ BEGIN
-                                    UPDATE note SET title = \(own) WHERE _id = '\(number)';
+                    let changes = [true, false].flatMap { isNew in (0..<4).map { (isNew, $0) } }
+                    let done = try await f.sql(
+                        login,
+                        changes.map { isNew, number in
+                            """
+                            DO $$ BEGIN
+                                PERFORM set_config('x.done', 'no', false);
+                                BEGIN
+                                    UPDATE note SET title = '\(isNew ? "new" : "t\(number)")' WHERE _id = '\(number)';
                                     RAISE EXCEPTION 'undone';
                                 EXCEPTION WHEN insufficient_privilege THEN NULL; WHEN raise_exception THEN
                                     PERFORM set_config('x.done', 'yes', false);
-                                END $$;
-                                SELECT coalesce(nullif(current_setting('x.done', true), ''), 'no');
-                                """
-                            )
-                            let may = stands(.update, "title", number) || !isNew && stands(.read, "title", number)
-                            // Whom the rule leaves out whatever it depends on has no right to name the column.
-                            let isNamed = !(access.fields[field("title")]?[.update] ?? [.users]).isEmpty
-                            #expect(
-                                done == (may && isNamed ? "yes" : "no"),
-                                "seed \(random.seed): \(login) \(access.fields)"
-                            )
-                            changed += may ? 1 : 0
-                            kept += may ? 0 : 1
-                        }
+                                END;
+                            END $$;
+                            SELECT current_setting('x.done');
+                            """
+                        }.joined(separator: "\n")
+                    ).split(separator: "\n")
+                    try #require(done.count == changes.count)
+                    for ((isNew, number), done) in zip(changes, done) {
+                        let may = stands(.update, "title", number) || !isNew && stands(.read, "title", number)
+                        // Whom the rule leaves out whatever it depends on has no right to name the column.
+                        let isNamed = !(access.fields[field("title")]?[.update] ?? [.users]).isEmpty
+                        #expect(
+                            done == (may && isNamed ? "yes" : "no"),
+                            "seed \(random.seed): \(login) \(access.fields)"
+                        )
+                        changed += may ? 1 : 0
+                        kept += may ? 0 : 1
                     }
                     let made = try await f.sql(
                         login,
