@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct FirstStartTests {
     @Test func whatTheFirstStartPrintsWorksWhenItIsPasted() async throws {
-        try await withService { service in
+        try await withService(makesCluster: true) { service in
             let curl = try #require(service.announcement.first { $0.hasPrefix("  curl ") })
             let saved = try await Tool.run(words: ["sh", "-c", curl])
             #expect(saved.status == .exited(0))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func withAFrozenSchemaItPrintsHowToMakeAType() async throws {
-        try await withService(arguments: []) { service in
+        try await withService(arguments: [], makesCluster: true) { service in
             let curl = try #require(service.announcement.first { $0.hasPrefix("  curl ") })
             let made = try await Tool.run(words: ["sh", "-c", curl])
             #expect(made.output.contains("content"))

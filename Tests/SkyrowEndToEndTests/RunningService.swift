@@ -213,13 +213,37 @@ struct ServiceFailure: Error, CustomStringConvertible {
     var description: String
 }
 
+/// The cluster that a first start makes. Services of tests get copies, since making one takes a second of processor time.
+private enum NewCluster {
+    private static let prototype = Task {
+        let folder = try SharedDirectory(named: "cluster")
+        let cluster = try EmbeddedCluster(directory: DataDirectory(creating: folder.path + "/service"))
+        if case .initialize(let version) = try cluster.nextStep() {
+            try await cluster.initialize(majorVersion: version)
+        }
+        return (folder, cluster.directory)
+    }
+
+    /// Makes a data directory with the cluster and nothing else.
+    static func copy(to path: String) async throws {
+        let (_, source) = try await prototype.value
+        let target = try DataDirectory(creating: path)
+        let result = try await Tool.run(words: ["cp", "-a", source.cluster, target.cluster])
+        guard result.status == .exited(0) else { throw ServiceFailure(description: result.errors) }
+    }
+}
+
 /// Runs `body` with a service on a new data directory, and ends the service.
+///
+/// - Parameter makesCluster: whether the service makes its cluster by itself, for tests of the first start.
 func withService(
     arguments: [String] = ["--development"],
     refusesInTime: Bool = false,
+    makesCluster: Bool = false,
     _ body: (RunningService) async throws -> Void
 ) async throws {
     let folder = try TemporaryDirectory()
+    if !makesCluster { try await NewCluster.copy(to: folder.path + "/data") }
     let service = try await RunningService.start(
         in: folder.path + "/data",
         arguments: arguments,
