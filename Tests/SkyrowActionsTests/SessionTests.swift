@@ -154,11 +154,12 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "x", "'; DROP TABLE _session; --", String(repeating: "t", count: 100_000), "\0"])
-    func aTokenThatNobodyHasIsRefused(token: String) async throws {
+    @Test func aTokenThatNobodyHasIsRefused() async throws {
         try await withService { fixture in
-            try await expectError(token.isEmpty ? .notAuthenticated : .accessTokenNotAccepted) {
-                try await fixture.service.authenticate(.token(token), for: .keyOrToken)
+            for token in ["", "x", "'; DROP TABLE _session; --", String(repeating: "t", count: 100_000), "\0"] {
+                try await expectError(token.isEmpty ? .notAuthenticated : .accessTokenNotAccepted) {
+                    try await fixture.service.authenticate(.token(token), for: .keyOrToken)
+                }
             }
         }
     }

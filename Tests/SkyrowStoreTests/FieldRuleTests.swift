@@ -108,21 +108,22 @@ import Testing
         },
     ]
 
-    @Test(arguments: questions)
-    func onlyWhoIsLoggedInAsksAboutLoginKeys(_ question: Question) async throws {
+    @Test func onlyWhoIsLoggedInAsksAboutLoginKeys() async throws {
         try await withRecords { f in
             try await f.save("note/1", ["title": .string("x")])
-            var query = RecordQuery(type: type(question.type))
-            question.change(&query)
-            for caller in [Caller.ann, .bob, .master] {
-                _ = try await f.store.query(query, in: .everyone, caller: caller)
-            }
-            do {
-                _ = try await f.store.query(query, in: .everyone, caller: .anonymous)
-                Issue.record("A caller who is not logged in asked about a login key.")
-            } catch let error as SkyrowError {
-                #expect(error.code == .recordQueryDenied)
-                #expect(error.info["arguments"] == .list([.string(question.argument)]))
+            for question in Self.questions {
+                var query = RecordQuery(type: type(question.type))
+                question.change(&query)
+                for caller in [Caller.ann, .bob, .master] {
+                    _ = try await f.store.query(query, in: .everyone, caller: caller)
+                }
+                do {
+                    _ = try await f.store.query(query, in: .everyone, caller: .anonymous)
+                    Issue.record("A caller who is not logged in asked about a login key: \(question)")
+                } catch let error as SkyrowError {
+                    #expect(error.code == .recordQueryDenied, "\(question)")
+                    #expect(error.info["arguments"] == .list([.string(question.argument)]), "\(question)")
+                }
             }
         }
     }

@@ -1,3 +1,4 @@
+import SkyrowPostgres
 import SkyrowStore
 import SkyrowTestSupport
 import Testing
@@ -6,24 +7,28 @@ import Testing
 @Suite struct SchemaLayoutTests {
     /// A type `movie` with a `title` and a `director`, in a fresh schema.
     private func withMovies(test: String = #function, _ body: (Psql) async throws -> Void) async throws {
-        try await withTemporaryDatabaseAndPsql(test: test) { database in
-            let psql = Psql(database: database)
-            try await database.psql(
+        try await withTemporaryDatabaseAndPsql(template: Self.movies, test: test) { database in
+            try await body(Psql(database: database))
+        }
+    }
+
+    private static let movies = DatabaseTemplate(key: "movies") { url in
+        try await withPostgresClient(url) { client in
+            for script in [
+                "CREATE SCHEMA app; CREATE SCHEMA app_internal; \(searchPath); \(Migration.present)",
                 """
-                CREATE SCHEMA app; CREATE SCHEMA app_internal; SET search_path = app, app_internal, pg_temp;
-                \(Migration.present)
-                """
-            )
-            try await psql(
-                """
+                \(searchPath);
                 SELECT _create_type('director'), _create_type('movie');
                 ALTER TABLE director ADD COLUMN name text;
                 ALTER TABLE movie ADD COLUMN title text, ADD COLUMN director text REFERENCES director (_id);
-                """
-            )
-            try await body(psql)
+                """,
+            ] {
+                try await client.withTransaction { try await $0.executeScript(SQL(trustedText: script)) }
+            }
         }
     }
+
+    private static let searchPath = "SET LOCAL search_path = app, app_internal, pg_temp"
 
     struct Psql {
         let database: TemporaryDatabase
@@ -61,27 +66,32 @@ import Testing
         var testDescription: String { "\(id) in \(database)" }
     }
 
-    @Test(arguments: [
-        Row("9", "_public", fits: true), Row("a/b", "_public", fits: true),
-        Row(String(repeating: "x", count: 255), "_public", fits: true),
-        Row(String(repeating: "x", count: 256), "_public", fits: false),
-        Row("", "_public", fits: false), Row("~9", "_public", fits: false), Row("~u1/9", "_public", fits: false),
-        Row("~u1/9", "u1", fits: true), Row("~u1/a/b", "u1", fits: true), Row("~a%/9", "a%", fits: true),
-        Row("~u1/" + String(repeating: "x", count: 255), "u1", fits: true),
-        Row("~u1/" + String(repeating: "x", count: 256), "u1", fits: false),
-        Row("9", "u1", fits: false), Row("~u2/9", "u1", fits: false), Row("~u1/", "u1", fits: false),
-        Row("~u1", "u1", fits: false), Row("~a/b/9", "a/b", fits: false),
-        Row("~a%2Fb/9", "a/b", fits: false),
-        Row("~_x/9", "_x", fits: false), Row("~/9", "", fits: false),
-    ])
-    func idsFitTheirDatabase(_ row: Row) async throws {
+    @Test func idsFitTheirDatabase() async throws {
         try await withMovies { psql in
-            let insert = "INSERT INTO movie (_id, _database) VALUES ('\(row.id)', '\(row.database)')"
-            if row.fits {
-                try await psql(insert)
-            } else {
-                let error = await #expect(throws: (any Error).self) { try await psql(insert) }
-                #expect(error.map { "\($0)".contains("_id_fits") || "\($0)".contains("_database_fits") } ?? false)
+            for row in [
+                Row("9", "_public", fits: true), Row("a/b", "_public", fits: true),
+                Row(String(repeating: "x", count: 255), "_public", fits: true),
+                Row(String(repeating: "x", count: 256), "_public", fits: false),
+                Row("", "_public", fits: false), Row("~9", "_public", fits: false),
+                Row("~u1/9", "_public", fits: false),
+                Row("~u1/9", "u1", fits: true), Row("~u1/a/b", "u1", fits: true), Row("~a%/9", "a%", fits: true),
+                Row("~u1/" + String(repeating: "x", count: 255), "u1", fits: true),
+                Row("~u1/" + String(repeating: "x", count: 256), "u1", fits: false),
+                Row("9", "u1", fits: false), Row("~u2/9", "u1", fits: false), Row("~u1/", "u1", fits: false),
+                Row("~u1", "u1", fits: false), Row("~a/b/9", "a/b", fits: false),
+                Row("~a%2Fb/9", "a/b", fits: false),
+                Row("~_x/9", "_x", fits: false), Row("~/9", "", fits: false),
+            ] {
+                let insert = "INSERT INTO movie (_id, _database) VALUES ('\(row.id)', '\(row.database)')"
+                if row.fits {
+                    try await psql(insert)
+                } else {
+                    let error = await #expect(throws: (any Error).self) { try await psql(insert) }
+                    #expect(
+                        error.map { "\($0)".contains("_id_fits") || "\($0)".contains("_database_fits") } ?? false,
+                        "\(row)"
+                    )
+                }
             }
         }
     }
@@ -228,13 +238,7 @@ import Testing
     }
 
     /// Each row: what a client asks for, as the store compiles it, and the index that must answer it.
-    @Test(arguments: [
-        ("_id = '1' AND _database = '_public'", "movie_pkey"),
-        ("_database = '_public' ORDER BY _created_at DESC LIMIT 20", "movie__database__created_at_idx"),
-        ("_database = 'u7' ORDER BY _created_at DESC LIMIT 20", "movie__database__created_at_idx"),
-        ("_database = '_public' AND _owner = 'u8' ORDER BY _created_at DESC LIMIT 20", "movie__owner__created_at_idx"),
-    ])
-    func thePrimaryQueriesHaveAnIndex(_ condition: String, _ index: String) async throws {
+    @Test func thePrimaryQueriesHaveAnIndex() async throws {
         try await withMovies { psql in
             try await psql(
                 """
@@ -245,8 +249,18 @@ import Testing
                 ANALYZE movie;
                 """
             )
-            let plan = try await psql("EXPLAIN (COSTS OFF) SELECT * FROM movie WHERE \(condition)")
-            #expect(plan.contains(index))
+            for (condition, index) in [
+                ("_id = '1' AND _database = '_public'", "movie_pkey"),
+                ("_database = '_public' ORDER BY _created_at DESC LIMIT 20", "movie__database__created_at_idx"),
+                ("_database = 'u7' ORDER BY _created_at DESC LIMIT 20", "movie__database__created_at_idx"),
+                (
+                    "_database = '_public' AND _owner = 'u8' ORDER BY _created_at DESC LIMIT 20",
+                    "movie__owner__created_at_idx"
+                ),
+            ] {
+                let plan = try await psql("EXPLAIN (COSTS OFF) SELECT * FROM movie WHERE \(condition)")
+                #expect(plan.contains(index), "\(condition)")
+            }
         }
     }
 
@@ -270,13 +284,16 @@ import Testing
         }
     }
 
-    @Test(arguments: ["_auth", "1note", "no te", "", "note\"; DROP TABLE movie; --", String(repeating: "x", count: 64)])
-    func namesThatAreNoTypeAreRefused(_ name: String) async throws {
+    @Test func namesThatAreNoTypeAreRefused() async throws {
         try await withMovies { psql in
-            let error = await #expect(throws: (any Error).self) {
-                try await psql("SELECT _create_type($name$\(name)$name$)")
+            for name in [
+                "_auth", "1note", "no te", "", "note\"; DROP TABLE movie; --", String(repeating: "x", count: 64),
+            ] {
+                let error = await #expect(throws: (any Error).self) {
+                    try await psql("SELECT _create_type($name$\(name)$name$)")
+                }
+                #expect(error.map { "\($0)".contains("A record type is named") } ?? false, "\(name)")
             }
-            #expect(error.map { "\($0)".contains("A record type is named") } ?? false)
         }
     }
 

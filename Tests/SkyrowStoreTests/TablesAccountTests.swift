@@ -154,16 +154,18 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
 
     // MARK: Logging in
 
-    @Test(arguments: [
-        ("zoë", true), ("ZOE\u{308}", true), ("Zoë", true), ("zoe", false), ("zoë ", true), ("", false), ("%", false),
-    ])
-    func aLoginKeyIsFoundWhateverItsCaseAndForm(_ name: String, _ isFound: Bool) async throws {
+    @Test func aLoginKeyIsFoundWhateverItsCaseAndForm() async throws {
         try await withStore { fixture async throws in
             let users = fixture.store.users
             _ = try await users.create(account("Zo\u{eb}"), session: session("t1"))
-            let found = try await users.credentials(of: [field("username"): name])
-            #expect((found?.id == "id-Zo\u{eb}") == isFound)
-            #expect((found?.passwordHash == "hash-Zo\u{eb}") == isFound)
+            for (name, isFound) in [
+                ("zoë", true), ("ZOE\u{308}", true), ("Zoë", true), ("zoe", false), ("zoë ", true), ("", false),
+                ("%", false),
+            ] {
+                let found = try await users.credentials(of: [field("username"): name])
+                #expect((found?.id == "id-Zo\u{eb}") == isFound, "\(name)")
+                #expect((found?.passwordHash == "hash-Zo\u{eb}") == isFound, "\(name)")
+            }
         }
     }
 

@@ -231,20 +231,21 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "/auth/verify", "/auth/reset", "/auth/verify?code=", "/auth/verify?code=%22%3E%3Cscript%3E",
-        "/auth/reset?code=a+b",
-        "/auth/reset?code=%FF", "/auth/reset?other=1",
-    ])
-    func anIncompleteLinkIsSaidToBeSo(_ path: String) async throws {
+    @Test func anIncompleteLinkIsSaidToBeSo() async throws {
         try await withPages { service, _ in
-            for response in [try await get(service, path), try await post(service, path, [("code", "<b>")])] {
-                #expect(response.status == 400)
-                #expect(response.body.contains("This link is incomplete."))
-                #expect(
-                    !response.body.contains("<form") && !response.body.contains("<script")
-                        && !response.body.contains("<b>")
-                )
+            for path in [
+                "/auth/verify", "/auth/reset", "/auth/verify?code=", "/auth/verify?code=%22%3E%3Cscript%3E",
+                "/auth/reset?code=a+b",
+                "/auth/reset?code=%FF", "/auth/reset?other=1",
+            ] {
+                for response in [try await get(service, path), try await post(service, path, [("code", "<b>")])] {
+                    #expect(response.status == 400, "\(path)")
+                    #expect(response.body.contains("This link is incomplete."), "\(path)")
+                    #expect(
+                        !response.body.contains("<form") && !response.body.contains("<script")
+                            && !response.body.contains("<b>")
+                    )
+                }
             }
         }
     }

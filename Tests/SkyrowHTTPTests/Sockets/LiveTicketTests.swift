@@ -109,12 +109,13 @@ import Testing
         BadQuery(testDescription: "no UTF-8", query: "record_type=%FF", code: 108),
     ]
 
-    @Test(arguments: badQueries)
-    func badQueriesAreRefused(row: BadQuery) async throws {
+    @Test func badQueriesAreRefused() async throws {
         try await withService { service in
-            let code = try await error(service, row.query)
-            #expect(code == row.code)
-            #expect(try await service.rpc("[]").status == 200)
+            for row in Self.badQueries {
+                let code = try await error(service, row.query)
+                #expect(code == row.code, "\(row)")
+                #expect(try await service.rpc("[]").status == 200, "\(row)")
+            }
         }
     }
 
