@@ -125,13 +125,15 @@ extension RecordOutcome {
     }
 }
 
+/// - Parameter template: The database in place of the usual one, made by ``DatabaseTemplate/records(with:_:)``.
 package func withRecords(
+    template: DatabaseTemplate? = nil,
     on cluster: TemporaryCluster? = nil,
     test: String = #function,
     configure: (inout PostgresConfiguration) -> Void = { _ in },
     _ body: @escaping @Sendable (RecordsFixture) async throws -> Void
 ) async throws {
-    try await withTemporaryDatabaseAndPsql(template: .records, on: cluster, test: test) { database in
+    try await withTemporaryDatabaseAndPsql(template: template ?? .records, on: cluster, test: test) { database in
         try await withRecordStore(database.url, configure: configure) { store in
             try await body(RecordsFixture(store: store, client: store.client, database: database))
         }
@@ -158,6 +160,17 @@ private func withRecordStore(
 }
 
 extension DatabaseTemplate {
+    /// Makes a template of the database of ``RecordsFixture``, with more in it.
+    package static func records(
+        with more: String,
+        _ prepare: @escaping @Sendable (RecordStore) async throws -> Void
+    ) -> DatabaseTemplate {
+        DatabaseTemplate(key: "records with \(more)") { url in
+            try await records.prepare(url)
+            try await withRecordStore(url, prepare)
+        }
+    }
+
     fileprivate static let records = DatabaseTemplate(key: "records") { url in
         try await withRecordStore(url) { store in
             try await store.client.withTransaction { transaction in

@@ -28,7 +28,7 @@ private func box(_ west: Double, _ south: Double, _ east: Double, _ north: Doubl
     ]
 
     private func withParks(_ body: @escaping @Sendable (RecordsFixture) async throws -> Void) async throws {
-        try await withRecords { f in
+        try await withRecords(template: .places) { f in
             let drafts = Self.areas.map { park in
                 draft("park/\(park.id)", ["area": park.area.map { .geometry($0) } ?? .null, "name": .string(park.id)])
             }

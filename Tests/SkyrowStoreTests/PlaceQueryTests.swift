@@ -34,7 +34,7 @@ private func place(_ longitude: Double, _ latitude: Double) -> Location {
         _ indexes: String = "",
         _ body: @escaping @Sendable (RecordsFixture) async throws -> Void
     ) async throws {
-        try await withRecords { f in
+        try await withRecords(template: .places) { f in
             let drafts = Self.shops.map { shop in
                 draft("shop/\(shop.id)", ["at": shop.at.map { .location($0) } ?? .null, "name": .string(shop.id)])
             }

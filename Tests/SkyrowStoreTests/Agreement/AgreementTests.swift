@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func everyPredicateIsTrueOfTheSameRecords() async throws {
-        try await withTemporaryDatabase { url in
+        try await withTemporaryDatabase(template: .migratedWithPlaces) { url in
             var random = SeededGenerator.forTest()
             try await withWorld(url, &random) { setting, random in
                 var pairs = 0
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func queriesAnswerTheSameRecordsInTheSameOrder() async throws {
-        try await withTemporaryDatabase { url in
+        try await withTemporaryDatabase(template: .migratedWithPlaces) { url in
             var random = SeededGenerator.forTest()
             try await withWorld(url, &random) { setting, random in
                 for _ in 0..<seededCases(60) { try await order(setting, &random) }
@@ -214,7 +214,7 @@ import Testing
 
     /// The rules of types decide alike in both, on whatever way a record is reached.
     @Test func underRulesOfTypesTheSameIsAnswered() async throws {
-        try await withTemporaryDatabase { url in
+        try await withTemporaryDatabase(template: .migratedWithPlaces) { url in
             var random = SeededGenerator.forTest()
             try await withWorld(url, &random) { setting, random in
                 for _ in 0..<seededCases(6) {
@@ -240,7 +240,7 @@ import Testing
 
     /// What a caller sees in its own records only is missing from others in both, and what it sees in none is asked about in neither.
     @Test func underRulesOfFieldsTheSameIsAnswered() async throws {
-        try await withTemporaryDatabase { url in
+        try await withTemporaryDatabase(template: .migratedWithPlaces) { url in
             var random = SeededGenerator.forTest()
             // The setting opens what rules then narrow.
             let readers = FieldRules.loginKeyReaders.merging([.verified: .everyone]) { $1 }
