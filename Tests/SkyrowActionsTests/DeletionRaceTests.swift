@@ -8,7 +8,7 @@ import Testing
 
 /// Requests of an account that run beside its deletion.
 @Suite(.timeLimit(.minutes(60))) struct DeletionRaceTests {
-    private static let rounds = 15
+    private static let rounds = min(15, seededCases(4))
 
     /// What a user does until it is refused; returns the access tokens that came back.
     enum Use: Sendable {

@@ -216,7 +216,7 @@ import Testing
 
     @Test func ofSeveralUsersWithTheTokenOneGetsTheRecords() async throws {
         try await withAccounts { accounts in
-            for round in 0..<10 {
+            for round in 0..<min(10, seededCases(3)) {
                 let guest = try await accounts.service.signUp(SignUpRequest())
                 let caller = try await accounts.service.authenticate(.token(guest.accessToken), for: .user)
                 _ = try await accounts.service.save(
@@ -252,7 +252,7 @@ import Testing
     @Test func savesBesideAMergeAreNotLost() async throws {
         try await withAccounts { accounts in
             try await accounts.fixture.withSecondService { second in
-                for round in 0..<10 {
+                for round in 0..<min(10, seededCases(3)) {
                     let guest = try await accounts.service.signUp(SignUpRequest())
                     let guestCaller = try await second.service.authenticate(.token(guest.accessToken), for: .user)
                     func save(_ id: String, _ caller: Caller, _ service: ActionService) async throws -> Bool {

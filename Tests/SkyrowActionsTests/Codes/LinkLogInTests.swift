@@ -130,7 +130,7 @@ import Testing
     @Test func oneCodeAtTheSameTimeLogsInOnce() async throws {
         try await withLinks { mailing in
             try await signUp(mailing, "ann")
-            for _ in 0..<10 {
+            for _ in 0..<min(10, seededCases(3)) {
                 let (handle, mail) = try await request(mailing, "ann@example.org")
                 let link = try #require(mail.text.firstMatch(of: /&code=([A-Za-z0-9_-]{43})/)).1
                 let before = try #require(Int(try await mailing.fixture.psql("SELECT count(*) FROM _session")))

@@ -187,7 +187,7 @@ import Testing
     @Test func oneCodeAtTheSameTimeCountsOnce() async throws {
         try await withMailingService { mailing in
             try await mailing.signUp("ann")
-            for round in 0..<10 {
+            for round in 0..<min(10, seededCases(3)) {
                 let ticket = try await mailing.service.run(
                     Actions.authResetRequest,
                     CodeRequest(email: "ann@example.org")
