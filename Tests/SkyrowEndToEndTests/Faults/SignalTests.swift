@@ -30,7 +30,11 @@ import Testing
     /// Every process of PostgreSQL is stopped, so it hears of no request to end but SIGKILL.
     @Test func aStoppedPostgreSQLDoesNotKeepTheServiceFromEnding() async throws {
         let folder = try TemporaryDirectory()
-        let service = try await RunningService.start(in: folder.path + "/data", refusesInTime: true)
+        let service = try await RunningService.start(
+            in: folder.path + "/data",
+            arguments: ["--development", "--shutdown-timeout", "1s"],
+            refusesInTime: true
+        )
         _ = try await service.saveNote("before")
         let record = try #require(contentsOfFile(folder.path + "/data/postgres/postmaster.pid"))
         let postmaster = try #require(record.split(separator: "\n").first.flatMap { pid_t(String($0)) })
