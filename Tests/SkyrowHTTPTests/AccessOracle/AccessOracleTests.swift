@@ -10,8 +10,8 @@ import Testing
             var random = SeededGenerator.forTest()
             let world = try await OracleWorld(service, &random)
             var run = OracleRun(world: world, seed: random.seed)
-            // A live query takes as long as all the rest together. In a quick run fewer callers have one: with and without a user,
-            // a key, a name and a proved address.
+            // A live query takes as long as all the rest together. In a quick run fewer callers have one: with and without a
+            // user, a key, a name and a proved address.
             let isQuick = seededCases(1) == 1
             for (place, caller) in world.callers.enumerated() {
                 try await run.reads(of: caller)
