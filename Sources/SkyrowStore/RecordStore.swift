@@ -268,11 +268,8 @@ package final class RecordStore: Sendable {
             let start = ContinuousClock.now
             // Other code reports an unavailable database.
             if let current = try? await SchemaVersions.load(from: client, of: schema) {
-                let previous = versions.withLock { versions in
-                    defer { versions = current }
-                    return versions
-                }
-                if let part = previous.map({ current.changes(since: $0) }) ?? .everything { found(part) }
+                if let part = changes(in: current) { found(part) }
+                versions.withLock { $0 = current }
             }
             try? await readSizes()
             try? await followStart()
@@ -285,12 +282,16 @@ package final class RecordStore: Sendable {
     func lookForChanges(since catalog: SchemaCatalog) async throws -> Bool {
         guard cache.mayLook() else { return false }
         let current = try await SchemaVersions.load(from: client, of: schema)
-        let previous = versions.withLock { versions in
-            defer { versions = current }
-            return versions
-        }
-        if let part = previous.map({ current.changes(since: $0) }) ?? .everything { try await cache.reload(part) }
+        if let part = changes(in: current) { try await cache.reload(part) }
+        // Not before the reading, which may fail.
+        versions.withLock { $0 = current }
         return !cache.current.isSame(as: catalog)
+    }
+
+    /// What has to be read again by these versions.
+    private func changes(in current: SchemaVersions) -> CatalogPart? {
+        guard let previous = versions.withLock({ $0 }) else { return .everything }
+        return current.changes(since: previous, known: cache.current.tables.keys)
     }
 
     /// Checks whether this process applies the current rules of types, and reloads them if not; false if the check fails.

@@ -7,10 +7,15 @@ struct SchemaVersions: Hashable, Sendable {
     let numbers: [String: Int64]
 
     /// The types that have changed; nil if none has.
-    func changes(since old: SchemaVersions) -> CatalogPart? {
+    ///
+    /// - Parameter known: The types of the cached catalog. One that came after the old numbers were read, and has gone since, is
+    ///   in neither of them.
+    func changes(since old: SchemaVersions, known: some Sequence<RecordTypeName> = []) -> CatalogPart? {
         let names = Set(numbers.keys).union(old.numbers.keys).filter { numbers[$0] != old.numbers[$0] }
-        let types = names.compactMap { try? RecordTypeName($0) }
-        return types.isEmpty ? nil : .types(Set(types))
+        let types = Set(names.compactMap { try? RecordTypeName($0) }).union(
+            known.lazy.filter { numbers[$0.rawValue] == nil }
+        )
+        return types.isEmpty ? nil : .types(types)
     }
 
     /// Reads the numbers. Every change of a row in PostgreSQL's catalogs gives it a new `xmin`.
