@@ -35,6 +35,9 @@ package struct PostgresConfiguration: Sendable {
     /// Upper bound on the reads of one pipeline.
     package var maximumReadBatch = 32
 
+    /// How long a statement may run before its connection counts as held up: reads behind it are then retried elsewhere.
+    package var heldUpTimeout: Duration = .milliseconds(100)
+
     /// Upper bound on the connections for writes that are committed alone. Each runs
     /// one write at a time; they are opened on demand.
     package var maximumWriteConnections = 16

@@ -45,6 +45,12 @@ extension PostgresConfiguration {
         notificationProbeTimeout = testPatience
         changeReaderTimeout = testPatience
     }
+
+    /// Leaves statements in their group commit or pipeline on a slow machine, where they would otherwise be sent again, alone.
+    package mutating func sendsSlowStatementsOnce() {
+        groupCommitTimeout = testPatience
+        heldUpTimeout = testPatience
+    }
 }
 
 extension Logger {

@@ -74,7 +74,10 @@ import Testing
         try await withTemporaryDatabaseAndPsql(template: .prepared, test: test) { database in
             try await withPostgresClient(
                 database.url,
-                configure: { $0.reporting = StatementReporting { sent.append("\($0.queue): \($0.text)") } },
+                configure: {
+                    $0.sendsSlowStatementsOnce()
+                    $0.reporting = StatementReporting { sent.append("\($0.queue): \($0.text)") }
+                },
                 logger: .quiet
             ) { client in
                 let store = RecordStore(

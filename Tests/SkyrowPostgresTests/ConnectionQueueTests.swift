@@ -203,7 +203,7 @@ import Testing
             Issue.record("The reads do not travel together")
             return
         }
-        let later = Self.time + ConnectionQueue.patience
+        let later = Self.time + queue.limits.heldUpTimeout
         var findings = queue.enforceTimeLimits(at: later) { _ in 0 }
         // Which of them is slow is not known, so the pipeline is ended and each goes by itself.
         #expect(findings.effects.contains(.cancel(1, batch: 1)))
@@ -216,7 +216,7 @@ import Testing
         #expect(alone.count == 1 && alone[0] === requests[0])
         findings = queue.enforceTimeLimits(at: later) { _ in 0 }
         #expect(findings.slow.isEmpty)
-        findings = queue.enforceTimeLimits(at: later + ConnectionQueue.patience) { _ in 0 }
+        findings = queue.enforceTimeLimits(at: later + queue.limits.heldUpTimeout) { _ in 0 }
         #expect(findings.slow.map(ObjectIdentifier.init) == [ObjectIdentifier(requests[0])])
         #expect(requests.allSatisfy { $0.pace == .slow })
         // Those that are held up are replaced.

@@ -32,8 +32,7 @@ import Testing
             try await withPostgresClient(
                 database.url,
                 configure: {
-                    // A slow machine moves no write out of its group.
-                    $0.groupCommitTimeout = patience
+                    $0.sendsSlowStatementsOnce()
                     $0.reporting = StatementReporting(threshold: threshold) { reports.append($0) }
                 }
             ) {

@@ -11,8 +11,7 @@ func withWaitingClient<Success: Sendable>(
     statements: [@Sendable (PostgresClient) async throws -> Success]
 ) async throws -> (outcomes: [Result<Success, any Error>], statistics: PostgresStatistics) {
     var configuration = PostgresConfiguration(connection: url, waitingUpTo: .seconds(300))
-    // A slow machine moves no write out of its group.
-    configuration.groupCommitTimeout = patience
+    configuration.sendsSlowStatementsOnce()
     configure(&configuration)
     let client = PostgresClient(configuration: configuration, logger: .silent)
     let tasks = statements.map { statement in Task { try await statement(client) } }

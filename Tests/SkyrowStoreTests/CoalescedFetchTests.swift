@@ -46,6 +46,7 @@ import Testing
             var configuration = PostgresConfiguration(connection: f.database.url, waitingUpTo: .seconds(300))
             configuration.readConnections = 1
             configuration.maximumReadBatch = asks.count
+            configuration.sendsSlowStatementsOnce()
             let client = PostgresClient(configuration: configuration, logger: .silent)
             let tasks = asks.map { ask in
                 Task {

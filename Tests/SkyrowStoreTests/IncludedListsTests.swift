@@ -244,7 +244,8 @@ import Testing
 
     /// Statements depend on what is included and not on how many records there are.
     @Test func everyListIsOneStatement() async throws {
-        try await withRecords(on: .logging()) { f in
+        let once: (inout PostgresConfiguration) -> Void = { $0.sendsSlowStatementsOnce() }
+        try await withRecords(on: .logging(), configure: once) { f in
             try await fill(f)
             let rows: [([String], Int)] = [
                 (["tags"], 2), (["tags", "tags"], 2), (["tags", "tags.parent", "tags._owner", "origin"], 2),

@@ -9,7 +9,8 @@ import Testing
 /// How many statements a request takes whose records are refused, counted in PostgreSQL's own log.
 @Suite(.timeLimit(.minutes(60))) struct SaveBoundTests {
     @Test func aRequestOfBadRecordsIsABoundedNumberOfStatements() async throws {
-        try await withRecords(on: .logging()) { f in
+        let once: (inout PostgresConfiguration) -> Void = { $0.sendsSlowStatementsOnce() }
+        try await withRecords(on: .logging(), configure: once) { f in
             try await f.psql("CREATE UNIQUE INDEX ON note (stars)")
             try await f.save([draft("category/1"), draft("note/one", ["stars": .integer(7)])])
 

@@ -9,9 +9,8 @@ import Testing
 /// Reads PostgreSQL's own log for the statements it was sent.
 @Suite(.timeLimit(.minutes(60))) struct SaveStatementCountTests {
     @Test func aRequestIsAsManyStatementsAsItsShapesNeed() async throws {
-        // On a slow machine a save that takes long would be sent once more, alone.
-        let patience: (inout PostgresConfiguration) -> Void = { $0.groupCommitTimeout = testPatience }
-        try await withRecords(on: .logging(), configure: patience) { f in
+        let once: (inout PostgresConfiguration) -> Void = { $0.sendsSlowStatementsOnce() }
+        try await withRecords(on: .logging(), configure: once) { f in
             try await f.save([draft("category/1"), draft("note/own"), draft("category/2")])
             try await f.save("note/theirs", [:], .bob)
 

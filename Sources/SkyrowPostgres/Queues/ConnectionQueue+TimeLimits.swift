@@ -1,8 +1,5 @@
 /// The periodic checks.
 extension ConnectionQueue {
-    /// How long a statement may run before its worker counts as held up.
-    static let patience: Duration = .milliseconds(100)
-
     struct Findings {
         var effects: [Effect] = []
         /// Statements that waited too long, and whether others of their table or row blocked them.
@@ -28,7 +25,7 @@ extension ConnectionQueue {
             if let groupTimeout = limits.groupTimeout {
                 guard workers[slot].takenAt + groupTimeout <= time else { continue }
                 findings.effects += evict(slot)
-            } else if workers[slot].progressAt + Self.patience <= time {
+            } else if workers[slot].progressAt + limits.heldUpTimeout <= time {
                 if limits.mayRetry {
                     findings.effects += relieve(slot, &findings)
                 } else if let contention = workers[slot].contention {

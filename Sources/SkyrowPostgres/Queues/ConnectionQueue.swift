@@ -318,7 +318,7 @@ struct ConnectionQueue {
         statistics.connections = connectedCount
         for worker in workers where !worker.taken.isEmpty {
             statistics.busyConnections += 1
-            if worker.takenAt + Self.patience <= time { statistics.heldUpConnections += 1 }
+            if worker.takenAt + limits.heldUpTimeout <= time { statistics.heldUpConnections += 1 }
         }
         return statistics
     }

@@ -15,6 +15,8 @@ struct QueueLimits: Sendable {
     var rowWorkers = 1
     /// How long a surplus worker stays idle before it closes its connection.
     var idleTimeout: Duration = .seconds(60)
+    /// How long a statement may run before its worker counts as held up.
+    var heldUpTimeout: Duration = .milliseconds(100)
     /// The time limit of a group commit; nil for queues without groups.
     var groupTimeout: Duration?
     /// Whether a statement that delays others may be run a second time.
@@ -28,6 +30,7 @@ struct QueueLimits: Sendable {
     init(role: ConnectionRole, configuration: PostgresConfiguration) {
         maximumLength = configuration.maximumQueueLength
         idleTimeout = configuration.idleConnectionTimeout
+        heldUpTimeout = configuration.heldUpTimeout
         switch role {
         case .read:
             minimumWorkers = max(1, configuration.readConnections)

@@ -461,9 +461,8 @@ import Testing
 
     /// Statements of their own are counted in PostgreSQL's log: one for each record, and one for all that can be one.
     @Test func aBatchIsAsManyStatementsAsItNeeds() async throws {
-        // On a slow machine a save that takes long would be sent once more, alone.
-        let patience: (inout PostgresConfiguration) -> Void = { $0.groupCommitTimeout = testPatience }
-        try await withRecords(on: .logging(), configure: patience) { f in
+        let once: (inout PostgresConfiguration) -> Void = { $0.sendsSlowStatementsOnce() }
+        try await withRecords(on: .logging(), configure: once) { f in
             let rows: [(FieldOperator, Int)] = [
                 (.push("[1]"), 1), (.addToSet("[1]"), 1), (.popLast, 1), (.setOnInsert(jsonValue("[]")), 1),
                 (.unset, 1),
