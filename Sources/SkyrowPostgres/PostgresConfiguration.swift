@@ -52,6 +52,9 @@ package struct PostgresConfiguration: Sendable {
     /// the others are grouped again.
     package var groupCommitTimeout: Duration = .milliseconds(250)
 
+    /// How long a transaction waits for the locks of a change of the schema, and others behind it, before it is retried.
+    package var tableLockTimeout: Duration = .milliseconds(40)
+
     /// Upper bound on the connections lent to transactions and COPY; they are opened on demand.
     package var maximumTransactionConnections = 8
 

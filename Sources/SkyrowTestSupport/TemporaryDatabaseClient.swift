@@ -44,6 +44,8 @@ extension PostgresConfiguration {
         idleTransactionTimeout = testPatience
         notificationProbeTimeout = testPatience
         changeReaderTimeout = testPatience
+        // Below the second after which PostgreSQL looks for a deadlock.
+        tableLockTimeout = .milliseconds(500)
     }
 
     /// Leaves statements in their group commit or pipeline on a slow machine, where they would otherwise be sent again, alone.

@@ -42,6 +42,9 @@ package final class PostgresTransaction {
         self.isTimed = isTimed
     }
 
+    /// ``PostgresConfiguration/tableLockTimeout`` in milliseconds.
+    package var tableLockMilliseconds: Int64 { worker.configuration.tableLockTimeout.settingMilliseconds }
+
     /// Runs a statement and returns its rows.
     ///
     /// - Parameter limit: Bounds the rows in memory.

@@ -20,6 +20,6 @@ package func patiently<Success>(attempts: Int = 8, _ body: () async throws -> Su
 extension PostgresTransaction {
     /// Limits how long the following statements wait for a table lock to what others may wait behind them.
     package func limitLockWaits() async throws {
-        _ = try await query("SELECT set_config('lock_timeout', '40ms', true)")
+        _ = try await query("SELECT set_config('lock_timeout', \(literal: "\(tableLockMilliseconds)ms"), true)")
     }
 }

@@ -63,6 +63,7 @@ extension PostgresTransaction {
             return "(\(literal: lock.use.rawValue), \(literal: lock.type.rawValue), \(field))"
         }
         guard !rows.isEmpty else { return }
+        let limit = SQL(trustedText: "\(tableLockMilliseconds)")
         try await execute(
             """
             DO $locks$
@@ -106,7 +107,7 @@ extension PostgresTransaction {
                     ) AS locked (oid, is_alone)
                     GROUP BY oid ORDER BY oid
                 LOOP
-                    rest := 40 - extract(epoch FROM clock_timestamp() - began) * 1000;
+                    rest := \(limit) - extract(epoch FROM clock_timestamp() - began) * 1000;
                     IF rest < 1 THEN
                         RAISE lock_not_available USING MESSAGE = 'Others keep some of the tables locked';
                     END IF;
@@ -116,7 +117,7 @@ extension PostgresTransaction {
                         CASE WHEN held.is_alone THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
                     );
                 END LOOP;
-                PERFORM set_config('lock_timeout', '40ms', true);
+                PERFORM set_config('lock_timeout', '\(limit)ms', true);
             END $locks$
             """
         )
