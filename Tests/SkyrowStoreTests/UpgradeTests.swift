@@ -69,7 +69,13 @@ import Testing
             let progress = Progress()
             try await withPostgresClient(database.url) { client in
                 // A process of the version before.
-                let old = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
+                let old = RecordStore(
+                    client: client,
+                    schema: "app",
+                    mode: .development,
+                    rulesPatience: testPatience,
+                    logger: .quiet
+                )
                 try await old.prepare()
                 try await withRunning {
                     await old.run()
