@@ -49,6 +49,9 @@ package final class RecordStore: Sendable {
     /// Size in bytes up to which a schema change may read or rewrite a table while others wait for it.
     package let largeTableBound: Int64
 
+    /// How long records are served by default while the check for changed rules gets no response.
+    package static let rulesPatience: Duration = .seconds(5)
+
     /// - Parameters:
     ///   - sharedAccessLists: the types whose access lists every writer of a record may change, not only its owner.
     ///   - accessListReaders: who sees the access lists of records; nil for the users who may change them.
@@ -72,7 +75,7 @@ package final class RecordStore: Sendable {
         sealingKeys: [SealingKey] = [],
         schemaCheckInterval: Duration = .seconds(5),
         rulesCheckInterval: Duration? = .seconds(1),
-        rulesPatience: Duration = .seconds(5),
+        rulesPatience: Duration = RecordStore.rulesPatience,
         largeTableBound: Int64 = LargeTables.bound,
         pauseAfterHands: (@Sendable (Duration) async -> Void)? = nil,
         logger: Logger

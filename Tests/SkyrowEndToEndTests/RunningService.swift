@@ -55,6 +55,8 @@ final class RunningService: Sendable {
 
     /// Starts it and waits until it says that it serves; fails with what it complained about when it ends before.
     ///
+    /// With `SKYROW_TEST_PATIENCE` the time limits that no setting changes are long, too.
+    ///
     /// - Parameter refusesInTime: whether requests are refused when PostgreSQL has not answered in the service's own times, for
     ///   tests in which it is away; otherwise they wait for it.
     static func start(
@@ -69,7 +71,7 @@ final class RunningService: Sendable {
         let times = timesOfClients + (refusesInTime ? [] : timesOfDatabase)
         let (process, output, errors) = try await Tool.launch(
             [Tool.path, "serve", "--data-directory", directory, "--port", "0"] + times + level + arguments,
-            environment: environment,
+            environment: (refusesInTime ? [:] : ["SKYROW_TEST_PATIENCE": "1"]).merging(environment) { $1 },
             input: input
         )
         let complaints = Tool.lines(of: errors)

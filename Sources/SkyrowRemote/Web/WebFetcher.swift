@@ -65,7 +65,7 @@ extension WebFailure {
 /// Sends requests to other services: without redirects, cookies and compression, to addresses that a gate admits.
 ///
 /// ```swift
-/// let document = try await WebFetcher().document(at: address)
+/// let document = try await WebFetcher(timeout: .seconds(5)).document(at: address)
 /// ```
 package struct WebFetcher: Sendable {
     /// Upper bound on a document's bytes.
@@ -84,22 +84,22 @@ package struct WebFetcher: Sendable {
     /// - Parameters:
     ///   - exceptions: Private networks that requests may be sent to.
     ///   - proxy: The proxy for requests but those to the loopback interface.
-    ///   - certificates: A file of certificates in PEM that replace the system's.
     ///   - timeout: The time limit of a transfer.
     package init(
         exceptions: [AddressRange] = [],
         proxy: WebProxy? = nil,
-        certificates: String? = nil,
-        timeout: Duration = .seconds(5)
+        timeout: Duration
     ) throws(WebFailure) {
-        try self.init(exceptions, proxy, certificates, timeout, WebFetcher.engine)
+        try self.init(exceptions, proxy, nil, timeout, WebFetcher.engine)
     }
 
     /// Makes a fetcher whose transfers another engine performs.
+    ///
+    /// - Parameter certificates: A file of certificates in PEM that replace the system's.
     init(
-        _ exceptions: [AddressRange] = [],
-        _ proxy: WebProxy? = nil,
-        _ certificates: String? = nil,
+        _ exceptions: [AddressRange],
+        _ proxy: WebProxy?,
+        _ certificates: String?,
         _ timeout: Duration,
         _ engine: TransferEngine
     ) throws(WebFailure) {

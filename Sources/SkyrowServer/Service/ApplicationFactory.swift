@@ -80,6 +80,7 @@ struct ApplicationFactory: Sendable {
             defaultAccess: settings.records.defaultAccess,
             maximumAccessEntries: settings.records.maximumAccessEntries,
             sealingKeys: try settings.keys.sealingKeys(),
+            rulesPatience: TestPatience.isSet ? .seconds(3600) : RecordStore.rulesPatience,
             logger: logger
         )
         try await store.prepare()

@@ -74,6 +74,7 @@ extension PostgresConfiguration {
         readTimeout = times.readStatement
         drainTimeout = min(drainTimeout, times.shutdown)
         idleTransactionTimeout = times.idleTransaction
+        if TestPatience.isSet { tableLockTimeout = .milliseconds(500) }
     }
 }
 

@@ -91,7 +91,7 @@ package struct SettingSources: Sendable {
     private static let foreignVariables: Set<String> = {
         let names: Set = ["SKYROW_POSTGRES_BIN", "SKYROW_TEST_LIMIT", "SKYROW_TEST_SEED"]
         #if DEBUG
-            return names.union(["SKYROW_TEST_LATE"])
+            return names.union(["SKYROW_TEST_LATE", "SKYROW_TEST_PATIENCE"])
         #else
             return names
         #endif

@@ -102,7 +102,6 @@ import Testing
                 return metrics.values["skyrow_live_lagging_total", default: 0] > 0
             }
             #expect(still.held == ["note/first": "x"])
-            // One that stands still for half a minute is disconnected, and the other takes its time on a busy machine.
             still.send(signal: SIGCONT)
             try await other.waits(for: expected)
             try await still.waits(for: expected)

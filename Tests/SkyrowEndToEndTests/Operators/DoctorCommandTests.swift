@@ -212,6 +212,7 @@ import Testing
             let environment = [
                 "SKYROW_DEVELOPMENT": "true",
                 "SKYROW_PROVIDERS": "test issuer=\(provider.issuer) client-ids=app-1",
+                "SKYROW_TEST_PATIENCE": "1",
             ]
             for (mode, said) in [
                 (.normal, nil), (.ahead, "The clock of the provider test is 7"), (.behind, "seconds behind"),

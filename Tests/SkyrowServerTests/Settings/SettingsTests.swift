@@ -230,7 +230,9 @@ import Testing
     }
 
     @Test func otherVariablesAreNobodysBusiness() throws {
-        let others = ["SKYROW_TEST_SEED": "7", "SKYROW_TEST_LATE": "7", "SKYROW_PROT": ""]
+        let others = [
+            "SKYROW_TEST_SEED": "7", "SKYROW_TEST_LATE": "7", "SKYROW_TEST_PATIENCE": "1", "SKYROW_PROT": "",
+        ]
         let settings = try Self.settings([:], others.merging(["SKYROW": "1", "PORT": "1"]) { first, _ in first })
         #expect(settings.listening.port == 3000)
     }

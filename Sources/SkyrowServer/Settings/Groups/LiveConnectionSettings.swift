@@ -1,3 +1,4 @@
+import NIOCore
 import SkyrowHTTP
 package import SkyrowSystem
 
@@ -69,5 +70,8 @@ extension LiveLimits {
             buffer: live.buffer,
             memory: live.memory
         )
+        guard TestPatience.isSet else { return }
+        (authentication, silence, lagging) = (.hours(1), .hours(1), .hours(1))
+        falls = .max
     }
 }

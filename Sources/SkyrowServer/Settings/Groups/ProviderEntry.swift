@@ -198,7 +198,11 @@ extension SettingValues<ProviderSettings> {
         guard !entries.isEmpty else { return [] }
         let fetcher: WebFetcher
         do throws(WebFailure) {
-            fetcher = try WebFetcher(exceptions: self.networks, proxy: surroundings.proxy)
+            fetcher = try WebFetcher(
+                exceptions: self.networks,
+                proxy: surroundings.proxy,
+                timeout: TestPatience.isSet ? .seconds(3600) : .seconds(5)
+            )
         } catch {
             throw .failure(error.description)
         }
