@@ -151,7 +151,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .password,
-        effect: .once,
         errors: [.duplicated, .incompatibleSchema, .verificationRequired, .notSupported],
         SignUpRequest.form(.rpc),
         v1: SignUpRequest.form(.v1).refusingProvider,
@@ -165,7 +164,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .password,
-        effect: .once,
         errors: [
             .invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired, .passwordPolicyViolated,
             .notSupported,
@@ -182,8 +180,7 @@ extension Actions {
         requires: .user,
         scope: .account(.writing),
         cost: .password,
-        effect: .once,
-        errors: [.invalidCredentials, .userDisabled, .passwordPolicyViolated, .notSupported],
+        errors: [.invalidCredentials, .passwordPolicyViolated, .notSupported],
         Form(
             ChangePasswordRequest.init(oldPassword:password:),
             Member("old_password", \.oldPassword, .secret, "The current password."),
@@ -199,10 +196,7 @@ extension Actions {
         requires: .user,
         scope: .account(.writing),
         cost: .password,
-        effect: .once,
-        errors: [
-            .duplicated, .incompatibleSchema, .permissionDenied, .passwordPolicyViolated, .userDisabled, .notSupported,
-        ],
+        errors: [.duplicated, .incompatibleSchema, .permissionDenied, .passwordPolicyViolated, .notSupported],
         RegisterRequest.form(.rpc),
         v1: RegisterRequest.form(.v1),
         result: .authResult

@@ -71,8 +71,7 @@ extension Actions {
         scope: .account(.writing),
         stepUp: .always,
         cost: .write,
-        effect: .once,
-        errors: [.constraintViolated, .userDisabled],
+        errors: [.constraintViolated],
         .none,
         result: .deletionReport
     )
@@ -82,9 +81,7 @@ extension Actions {
         "user:delete",
         "Deletes the account of a user with its private records; the settings decide what happens to public ones.",
         requires: .master,
-        scope: .named,
         cost: .write,
-        effect: .once,
         errors: [.permissionDenied, .resourceNotFound, .constraintViolated],
         Form(
             UserDeletion.init(userID:releases:),
@@ -105,10 +102,9 @@ extension Actions {
         "auth:disable:set",
         "Disables an account, which ends its sessions, or enables it again.",
         requires: .administrator,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         DisabledState.form,
         result: .status
     )
@@ -118,10 +114,8 @@ extension Actions {
         "auth:invite",
         "Creates an account for the user of an address, and mails a link with which the user sets its password.",
         requires: .administrator,
-        scope: .named,
         cost: .write,
-        effect: .once,
-        errors: [.permissionDenied, .duplicated, .notSupported, .userDisabled],
+        errors: [.duplicated, .notSupported],
         CodeRequest.form("The address."),
         result: .object(Form("user_id", .userID, "The id of the account."))
     )
@@ -133,8 +127,7 @@ extension Actions {
         requires: .user,
         scope: .account(.writing),
         cost: .write,
-        effect: .once,
-        errors: [.invalidToken, .userDisabled],
+        errors: [.invalidToken],
         Form("token", .secret, "The access token of the anonymous account."),
         result: .mergeReport
     )
@@ -147,7 +140,6 @@ extension Actions {
         scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
-        errors: [.userDisabled],
         Form("default_access", .accessList, "The access list; null for no list."),
         result: .object(Form("default_access", .accessList))
     )

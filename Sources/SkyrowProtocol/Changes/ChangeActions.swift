@@ -68,7 +68,6 @@ extension Actions {
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .read,
-        effect: .reads,
         narrowing: ResultNarrowing(
             parameters: ["limit", "desired_keys"],
             advice: "lower limit, or name fewer desired_keys"
@@ -86,7 +85,6 @@ extension Actions {
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .read,
-        effect: .reads,
         narrowing: ResultNarrowing(parameters: ["limit"], advice: "lower limit"),
         errors: errorsOfChanges,
         ChangesRequest.compareForm(.rpc),

@@ -178,7 +178,6 @@ extension Actions {
         requires: .keyOrToken,
         scope: .signUp,
         cost: .write,
-        effect: .once,
         errors: [.notSupported],
         VerificationRequest.form,
         v1: VerificationRequest.skygearForm,
@@ -192,7 +191,6 @@ extension Actions {
         requires: .keyOrToken,
         scope: .signUp,
         cost: .write,
-        effect: .once,
         errors: [.invalidToken],
         CodeConfirmation.form,
         result: .status
@@ -205,7 +203,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .write,
-        effect: .once,
         errors: [.notSupported],
         CodeRequest.form(),
         result: .codeTicket
@@ -218,7 +215,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .password,
-        effect: .once,
         errors: [.invalidToken, .passwordPolicyViolated, .secondFactorRequired, .notSupported],
         ResetConfirmation.form,
         v1: ResetConfirmation.skygearForm,
@@ -230,9 +226,7 @@ extension Actions {
         "auth:reset_password",
         "Sets the password of an account, ends its sessions and returns a new access token.",
         requires: .master,
-        scope: .named,
         cost: .password,
-        effect: .once,
         errors: [.permissionDenied, .resourceNotFound, .passwordPolicyViolated, .userDisabled],
         Form(
             NewPassword.init(userID:password:),
@@ -250,8 +244,7 @@ extension Actions {
         scope: .account(.writing),
         stepUp: .when("without \"password\""),
         cost: .password,
-        effect: .once,
-        errors: [.notSupported, .invalidCredentials, .userDisabled],
+        errors: [.notSupported, .invalidCredentials],
         Form(
             EmailChange.init(email:password:language:),
             Member("email", \.email, .address, "The new address."),
@@ -273,8 +266,7 @@ extension Actions {
         requires: .user,
         scope: .account(.writing),
         cost: .write,
-        effect: .once,
-        errors: [.invalidToken, .duplicated, .userDisabled],
+        errors: [.invalidToken, .duplicated],
         Form(
             EmailConfirmation.init(code:handle:),
             Member("code", \.code, .code, "The six digits of the mail."),
@@ -290,7 +282,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .write,
-        effect: .once,
         errors: [.invalidToken, .duplicated],
         Form("code", .code, "The code of the link in the mail to the address that the account had."),
         result: .status
@@ -303,7 +294,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .write,
-        effect: .once,
         errors: [.notSupported],
         CodeRequest.form(),
         result: .codeTicket
@@ -316,7 +306,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .password,
-        effect: .once,
         errors: [.invalidToken, .notSupported, .secondFactorRequired],
         Form(
             LinkLogIn.init(code:handle:device:),

@@ -25,7 +25,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .password,
-        effect: .once,
         errors: [.invalidCredentials, .invalidToken],
         Form(
             FactorLogIn.init(handle:code:),
@@ -46,8 +45,6 @@ extension Actions {
         scope: .account(.writing),
         stepUp: .always,
         cost: .write,
-        effect: .once,
-        errors: [.userDisabled],
         .none,
         result: .totpEnrolment
     )
@@ -60,8 +57,7 @@ extension Actions {
         scope: .account(.writing),
         stepUp: .always,
         cost: .write,
-        effect: .once,
-        errors: [.invalidCredentials, .resourceNotFound, .userDisabled],
+        errors: [.invalidCredentials, .resourceNotFound],
         FactorLogIn.codeForm("Six digits."),
         result: .object(Form("recovery_codes", .list(of: .string), "Each can be used once."))
     )
@@ -74,8 +70,7 @@ extension Actions {
         scope: .account(.writing),
         stepUp: .always,
         cost: .write,
-        effect: .once,
-        errors: [.resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         .none,
         result: .status
     )
@@ -87,8 +82,6 @@ extension Actions {
         requires: .user,
         scope: .account(.reading),
         cost: .read,
-        effect: .reads,
-        errors: [.userDisabled],
         .none,
         result: .list(of: .accountFactor)
     )

@@ -103,9 +103,7 @@ extension Actions {
         "key:create",
         "Creates a key; only this response contains its text.",
         requires: .master,
-        scope: .named,
         cost: .write,
-        effect: .once,
         errors: [.permissionDenied],
         KeyCreation.form,
         result: .issuedKey
@@ -116,9 +114,7 @@ extension Actions {
         "key:list",
         "Returns the keys without their texts, including those that were revoked within the last 90 days.",
         requires: .master,
-        scope: .named,
         cost: .read,
-        effect: .reads,
         errors: [.permissionDenied],
         .none,
         result: .object(Form("keys", .list(of: .accessKey)))
@@ -129,9 +125,7 @@ extension Actions {
         "key:rotate",
         "Replaces the text of a key; only this response contains the new text, and the previous one is accepted for a while.",
         requires: .master,
-        scope: .named,
         cost: .write,
-        effect: .once,
         errors: [.permissionDenied, .resourceNotFound],
         KeyRotation.form,
         result: .issuedKey
@@ -142,7 +136,6 @@ extension Actions {
         "key:revoke",
         "Revokes a key; within a second no process accepts it.",
         requires: .master,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
         errors: [.permissionDenied, .resourceNotFound],

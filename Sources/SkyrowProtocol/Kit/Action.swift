@@ -8,7 +8,7 @@ package import SkyrowModel
 ///     /// Puts users and roles into a role.
 ///     public static let roleAdd = Action<RoleChange, Int>(
 ///         "role:add", "Adds users and roles to a role; the users of these roles then have it, too.",
-///         requires: .userOrMaster, scope: .named, cost: .write, effect: .repeatable, errors: [.permissionDenied, .duplicated],
+///         requires: .userOrMaster, cost: .write, effect: .repeatable, errors: [.resourceNotFound, .duplicated],
 ///         RoleChange.form, result: .count("added"))
 /// }
 /// ```
@@ -31,12 +31,12 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - summary: one sentence.
-    ///   - scope: what the action requires of a key with scopes.
+    ///   - scope: what the action requires of a key with scopes, by default the scope with its name.
     ///   - stepUp: which calls need step-up, in words.
     ///   - takesStepUp: the calls of `StepUp.when`.
-    ///   - effect: what a second call does.
+    ///   - effect: what a second call does; by default `.reads` for the cost `.read`, and otherwise `.once`.
     ///   - needsConnection: whether it acts on the connection of its call, a WebSocket or an event stream.
-    ///   - errors: the codes of errors in the result, besides those of ``ActionDescription/commonErrors``.
+    ///   - errors: the codes of errors in the result, besides those of `requires` and ``ActionDescription/commonErrors``.
     ///   - v1: the parameters in the envelope of Skygear v1, if they are read differently there.
     ///   - unlisted: the names of members that are read besides those of the form, in older forms of a request.
     ///   - v1Result: writes a result in that envelope with the members beside it, if it is another one there.
@@ -45,14 +45,14 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
         _ name: ActionName,
         _ summary: String,
         requires requirement: ActionRequirement,
-        scope: ScopeUse,
+        scope: ScopeUse = .named,
         stepUp: StepUp = .none,
         takesStepUp: @escaping @Sendable (Parameters) -> Bool = { _ in false },
         cost: ActionCost,
-        effect: ActionEffect,
+        effect: ActionEffect? = nil,
         needsConnection: Bool = false,
         narrowing: ResultNarrowing? = nil,
-        errors: [ErrorCode],
+        errors: [ErrorCode] = [],
         _ parameters: Form<Parameters>,
         v1: Form<Parameters>? = nil,
         unlisted: [String] = [],
@@ -75,9 +75,9 @@ public struct Action<Parameters: Sendable, Result: Sendable>: Sendable {
             parameters: parameters.members,
             unlisted: unlisted,
             result: result.shape,
-            errors: errors,
+            errors: errors + requirement.errors.filter { !errors.contains($0) },
             cost: cost,
-            effect: effect,
+            effect: effect ?? (cost == .read ? .reads : .once),
             needsConnection: needsConnection,
             narrowing: narrowing
         )

@@ -68,6 +68,18 @@ extension ActionDescription {
     ]
 }
 
+extension ActionRequirement {
+    /// The codes of errors for callers that it refuses.
+    var errors: [ErrorCode] {
+        switch self {
+        case .user: [.userDisabled]
+        case .userOrMaster, .administrator: [.permissionDenied, .userDisabled]
+        case .masterOrDevelopment: [.permissionDenied]
+        case .key, .keyOrToken, .master: []
+        }
+    }
+}
+
 /// When an action requires step-up: its user must have proved their identity within the last minutes, since the action gives an
 /// account away or cannot be undone. A stolen token is not enough for it.
 ///

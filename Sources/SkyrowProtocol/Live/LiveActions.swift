@@ -94,12 +94,8 @@ extension Actions {
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .read,
-        effect: .reads,
         needsConnection: true,
-        errors: [
-            .permissionDenied, .duplicated, .resourceNotFound, .notSupported, .recordQueryInvalid, .recordQueryDenied,
-            .invalidToken,
-        ],
+        errors: errorsOfLiveQueries + [.invalidToken],
         LiveSubscribeRequest.form(.rpc),
         v1: LiveSubscribeRequest.form(.v1),
         result: .liveSubscribed
@@ -126,15 +122,16 @@ extension Actions {
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .read,
-        effect: .reads,
         needsConnection: true,
-        errors: [
-            .permissionDenied, .duplicated, .resourceNotFound, .notSupported, .recordQueryInvalid, .recordQueryDenied,
-        ],
+        errors: errorsOfLiveQueries,
         LiveWatchRequest.form(.rpc),
         v1: LiveWatchRequest.form(.v1),
         result: .liveSubscribed
     )
+
+    private static let errorsOfLiveQueries: [ErrorCode] = [
+        .permissionDenied, .duplicated, .resourceNotFound, .notSupported, .recordQueryInvalid, .recordQueryDenied,
+    ]
 }
 
 // MARK: live:subscribe

@@ -220,7 +220,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .password,
-        effect: .once,
         errors: [.invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired],
         Form(
             ProviderLogIn.init(token:device:),
@@ -238,8 +237,7 @@ extension Actions {
         scope: .account(.writing),
         stepUp: .when("unless the account is anonymous"),
         cost: .password,
-        effect: .once,
-        errors: [.invalidCredentials, .duplicated, .userDisabled],
+        errors: [.invalidCredentials, .duplicated],
         ProviderToken.form,
         result: .status
     )
@@ -252,8 +250,7 @@ extension Actions {
         scope: .account(.writing),
         stepUp: .always,
         cost: .write,
-        effect: .once,
-        errors: [.resourceNotFound, .constraintViolated, .userDisabled],
+        errors: [.resourceNotFound, .constraintViolated],
         ProviderToken.providerForm(),
         result: .status
     )
@@ -265,8 +262,6 @@ extension Actions {
         requires: .user,
         scope: .account(.reading),
         cost: .read,
-        effect: .reads,
-        errors: [.userDisabled],
         .none,
         result: .list(of: .accountIdentity)
     )
@@ -278,7 +273,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .password,
-        effect: .once,
         errors: [
             .notConfigured, .invalidCredentials, .userDisabled, .verificationRequired, .secondFactorRequired,
             .incompatibleSchema,
@@ -304,7 +298,6 @@ extension Actions {
         scope: .signUp,
         stepUp: .when("with link, unless the account is anonymous"),
         cost: .password,
-        effect: .once,
         errors: [.notConfigured, .userDisabled, .stepUpRequired],
         ProviderStartRequest.form,
         result: .providerStart
@@ -317,7 +310,6 @@ extension Actions {
         requires: .key,
         scope: .signUp,
         cost: .password,
-        effect: .once,
         errors: [
             .invalidToken, .invalidCredentials, .duplicated, .userDisabled, .verificationRequired,
             .secondFactorRequired,
@@ -343,8 +335,7 @@ extension Actions {
         requires: .user,
         scope: .account(.writing),
         cost: .read,
-        effect: .reads,
-        errors: [.resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         ProviderToken.providerForm(),
         result: .providerTokens
     )

@@ -126,7 +126,7 @@ extension Actions {
         scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .resourceNotFound, .notSupported, .userDisabled],
+        errors: [.permissionDenied, .resourceNotFound, .notSupported],
         RelationChange.form,
         result: .relatedUsers
     )
@@ -139,7 +139,7 @@ extension Actions {
         scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
-        errors: [.notSupported, .userDisabled],
+        errors: [.notSupported],
         RelationChange.form,
         result: .relatedUsers
     )
@@ -151,9 +151,8 @@ extension Actions {
         requires: .user,
         scope: .account(.reading),
         cost: .read,
-        effect: .reads,
         narrowing: .limit,
-        errors: [.notSupported, .userDisabled],
+        errors: [.notSupported],
         RelationQuery.form(RelationPart.form),
         // Skygear's action has no `page`, and its JavaScript SDK always sends one.
         v1: RelationQuery.form(RelationPart.formWithoutPage),
@@ -168,9 +167,7 @@ extension Actions {
         requires: .user,
         scope: .account(.reading),
         cost: .read,
-        effect: .reads,
         narrowing: .limit,
-        errors: [.userDisabled],
         RelationPart.form,
         result: .relationPage,
         v1Result: { $1.v1RelationPage($0) }
@@ -184,7 +181,7 @@ extension Actions {
         scope: .account(.writing),
         cost: .write,
         effect: .repeatable,
-        errors: [.resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         Form(
             { RelationBlock($0, isBlocked: $1) },
             Member(\.targets, members: RelationChange.targetsForm),

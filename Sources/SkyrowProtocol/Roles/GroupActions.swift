@@ -26,10 +26,9 @@ extension Actions {
         "group:add",
         "Adds a user to groups, which access lists name, and returns all groups of the user.",
         requires: .userOrMaster,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         GroupChange.form,
         result: groups
     )
@@ -39,10 +38,9 @@ extension Actions {
         "group:remove",
         "Removes a user from groups, and returns the remaining ones.",
         requires: .userOrMaster,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         GroupChange.form,
         result: groups
     )
@@ -54,8 +52,7 @@ extension Actions {
         requires: .userOrMaster,
         scope: .account(.reading),
         cost: .read,
-        effect: .reads,
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         GroupChange.userForm,
         result: groups
     )

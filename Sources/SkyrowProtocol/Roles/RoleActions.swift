@@ -107,10 +107,8 @@ extension Actions {
         "role:assign",
         "Gives roles to users; unknown users are ignored, and unknown roles are created.",
         requires: .administrator,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .userDisabled],
         RoleAssignment.form,
         result: .done
     )
@@ -120,10 +118,8 @@ extension Actions {
         "role:revoke",
         "Takes roles away from users.",
         requires: .administrator,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .userDisabled],
         RoleAssignment.form,
         result: .done
     )
@@ -135,8 +131,6 @@ extension Actions {
         requires: .userOrMaster,
         scope: .account(.reading),
         cost: .read,
-        effect: .reads,
-        errors: [.permissionDenied, .userDisabled],
         RoleAssignment.usersForm,
         result: .table(of: .list(of: .roleName)) {
             $0.rawValue
@@ -150,10 +144,8 @@ extension Actions {
         "role:default",
         "Replaces the set of roles that new users get.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied],
         RoleAssignment.rolesForm,
         result: .list(of: .roleName)
     )
@@ -163,10 +155,8 @@ extension Actions {
         "role:admin",
         "Replaces the set of roles that make an administrator.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied],
         RoleAssignment.rolesForm,
         result: .list(of: .roleName)
     )
@@ -176,10 +166,9 @@ extension Actions {
         "role:save",
         "Creates a role, or changes its access list and whether new users get it or administrators have it.",
         requires: .userOrMaster,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .duplicated, .userDisabled],
+        errors: [.duplicated],
         Form(
             RoleSave.init(name:access:isDefault:isAdministrators:forces:),
             Member("name", \.name, .roleName, "The name of the role, which cannot be changed."),
@@ -217,10 +206,8 @@ extension Actions {
         "role:delete",
         "Deletes a role, but not its users and the roles in it.",
         requires: .userOrMaster,
-        scope: .named,
         cost: .write,
-        effect: .once,
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         Form("name", .roleName, "The name of the role."),
         result: .status
     )
@@ -230,10 +217,9 @@ extension Actions {
         "role:add",
         "Adds users and roles to a role; the users of these roles then have it, too.",
         requires: .userOrMaster,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .resourceNotFound, .duplicated, .userDisabled],
+        errors: [.resourceNotFound, .duplicated],
         RoleChange.form,
         result: .count("added", "How many were not in the role before.")
     )
@@ -243,10 +229,9 @@ extension Actions {
         "role:remove",
         "Removes users and roles from a role.",
         requires: .userOrMaster,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         RoleChange.form,
         result: .count("removed", "How many were in the role.")
     )
@@ -256,11 +241,9 @@ extension Actions {
         "role:members",
         "Returns the direct members of a role, roles and users, in pages.",
         requires: .userOrMaster,
-        scope: .named,
         cost: .read,
-        effect: .reads,
         narrowing: .limit,
-        errors: [.permissionDenied, .resourceNotFound, .userDisabled],
+        errors: [.resourceNotFound],
         RoleMembersQuery.form,
         result: .page("members", of: .roleMember)
     )
@@ -270,11 +253,8 @@ extension Actions {
         "role:list",
         "Returns the roles that the caller sees, in the order of their names and in pages.",
         requires: .userOrMaster,
-        scope: .named,
         cost: .read,
-        effect: .reads,
         narrowing: .limit,
-        errors: [.permissionDenied, .userDisabled],
         PageRequest.form,
         result: .page("roles", of: .role)
     )

@@ -19,10 +19,9 @@ extension Actions {
         "schema:index:create",
         "Requests an index, which is built while records are read and written.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .resourceNotFound, .notSupported, .incompatibleSchema],
+        errors: [.resourceNotFound, .notSupported, .incompatibleSchema],
         IndexDefinition.form,
         result: .recordIndex
     )
@@ -32,10 +31,8 @@ extension Actions {
         "schema:index:delete",
         "Drops an index while records are read and written.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .write,
-        effect: .once,
-        errors: [.permissionDenied, .resourceNotFound, .notSupported, .incompatibleSchema],
+        errors: [.resourceNotFound, .notSupported, .incompatibleSchema],
         Form(
             IndexDeletion.init(name:forces:),
             Member("name", \.name, .string(1...63), "The name of the index."),
@@ -49,10 +46,8 @@ extension Actions {
         "schema:index:list",
         "Returns the indexes of a record type, or of all types, except those that every type has.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .read,
-        effect: .reads,
-        errors: [.permissionDenied, .resourceNotFound],
+        errors: [.resourceNotFound],
         Form(optional: "record_type", .recordType, "The record type; by default all types."),
         result: .object(Form("indexes", .list(of: .recordIndex)))
     )

@@ -30,10 +30,7 @@ extension Actions {
         "schema:fetch",
         "Returns every record type with its fields.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .read,
-        effect: .reads,
-        errors: [.permissionDenied],
         .none,
         result: .schema
     )
@@ -43,10 +40,9 @@ extension Actions {
         "schema:create",
         "Creates record types and adds fields to existing ones.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .write,
         effect: .repeatable,
-        errors: [.permissionDenied, .incompatibleSchema],
+        errors: [.incompatibleSchema],
         Form("record_types", .recordTypes, "Fields by record type, in the form of `schema:fetch`."),
         result: .schema
     )
@@ -56,10 +52,8 @@ extension Actions {
         "schema:rename",
         "Renames a field.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .write,
-        effect: .once,
-        errors: [.permissionDenied, .resourceNotFound],
+        errors: [.resourceNotFound],
         Form(
             FieldRename.init(type:field:newName:),
             Member("record_type", \.type, .recordType, "The record type."),
@@ -74,10 +68,8 @@ extension Actions {
         "schema:delete",
         "Drops a field with its data.",
         requires: .masterOrDevelopment,
-        scope: .named,
         cost: .write,
-        effect: .once,
-        errors: [.permissionDenied, .resourceNotFound],
+        errors: [.resourceNotFound],
         Form(
             FieldDeletion.init(type:field:),
             Member("record_type", \.type, .recordType, "The record type."),

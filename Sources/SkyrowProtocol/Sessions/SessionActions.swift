@@ -93,7 +93,6 @@ extension Actions {
         scope: .account(.reading),
         cost: .read,
         effect: .once,
-        errors: [.userDisabled],
         .none,
         result: .authResult
     )
@@ -106,7 +105,6 @@ extension Actions {
         scope: .none,
         cost: .write,
         effect: .repeatable,
-        errors: [],
         .none,
         result: .status
     )
@@ -131,8 +129,6 @@ extension Actions {
         requires: .user,
         scope: .account(.writing),
         cost: .write,
-        effect: .once,
-        errors: [.userDisabled],
         .none,
         result: .authResult
     )
@@ -144,8 +140,7 @@ extension Actions {
         requires: .user,
         scope: .account(.writing),
         cost: .password,
-        effect: .once,
-        errors: [.invalidCredentials, .userDisabled, .notSupported],
+        errors: [.invalidCredentials, .notSupported],
         StepUpProof.form,
         result: .object(Form("elevated_until", .instant, "When the proof expires."))
     )
@@ -157,8 +152,6 @@ extension Actions {
         requires: .user,
         scope: .account(.reading),
         cost: .read,
-        effect: .reads,
-        errors: [.userDisabled],
         .none,
         result: .list(of: .accountSession)
     )
@@ -172,8 +165,6 @@ extension Actions {
         stepUp: .when("with \"all\""),
         takesStepUp: { $0.endsAll },
         cost: .write,
-        effect: .once,
-        errors: [.userDisabled],
         SessionsToRevoke.form,
         result: .count("revoked", "The number of sessions that ended.")
     )
@@ -185,7 +176,6 @@ extension Actions {
         requires: .keyOrToken,
         scope: .records(.reading),
         cost: .write,
-        effect: .once,
         errors: [.notSupported],
         .none,
         result: .liveTicket
@@ -198,7 +188,6 @@ extension Actions {
         requires: .keyOrToken,
         scope: .none,
         cost: .read,
-        effect: .reads,
         needsConnection: true,
         errors: [.notSupported, .userDisabled],
         Form(
