@@ -130,12 +130,6 @@ package final class ActionService: Service, Sendable {
         feedWaiting.end()
     }
 
-    /// Whether the database is reachable.
-    package var isReady: Bool { store.isReady }
-
-    /// The numbers of reads and writes that wait for locks of others, while connections are kept for the rest.
-    package var heldBack: (reads: Int, writes: Int) { store.heldBack }
-
     /// Runs an action, and emits its outcome.
     func observed<Success>(
         _ action: ActionDescription,

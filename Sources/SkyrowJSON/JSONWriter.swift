@@ -184,11 +184,6 @@ package final class JSONWriter {
         append(UInt8(ascii: ":"))
     }
 
-    package func key(_ key: MemberKey) {
-        separate()
-        key.encoded.withUnsafeBufferPointer { append($0) }
-    }
-
     @inlinable @inline(__always)
     package func key(_ key: BorrowedKey) {
         separate()

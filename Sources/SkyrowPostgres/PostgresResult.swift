@@ -118,11 +118,6 @@ package final class PostgresResult: @unchecked Sendable {
         PQfname(handle, Int32(truncatingIfNeeded: column)).map { String(cString: $0) }
     }
 
-    /// The index of the first column with that name. PostgreSQL folds unquoted column names to lower case.
-    package func columnIndex(named name: String) -> Int? {
-        (0..<columnCount).first { columnName($0) == name }
-    }
-
     /// The bytes of a value, valid only while the caller keeps the result alive; nil means NULL.
     ///
     /// For loops over many values, where the closures of ``withColumn(_:_:_:)`` would cost as much as the decoding.

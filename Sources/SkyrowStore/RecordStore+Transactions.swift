@@ -5,12 +5,6 @@ package import SkyrowPostgres
 package typealias StoreTransaction = PostgresTransaction
 
 extension RecordStore {
-    /// Whether a connection is open for a statement; cheap.
-    package var isReady: Bool { client.isReady }
-
-    /// The numbers of statements held back behind locks, so that connections stay free for others.
-    package var heldBack: (reads: Int, writes: Int) { client.heldBack }
-
     /// Runs `body` in one transaction, which it passes to the store's methods; commits if it returns, rolls back if it throws.
     ///
     /// `body` may run more than once: a transaction that failed because of a concurrent one is retried, even if `body` caught

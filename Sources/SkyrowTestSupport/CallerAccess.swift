@@ -1,5 +1,4 @@
 package import SkyrowModel
-package import SkyrowPostgres
 package import SkyrowProtocol
 package import SkyrowStore
 
@@ -35,18 +34,6 @@ extension RecordStore {
         return try await save(items, with: access, atomic: atomic, fitsSchema: fitsSchema)
     }
 
-    package func save(
-        _ items: [SaveRequest.Item],
-        in scope: DatabaseScope,
-        caller: Caller,
-        atomic: Bool,
-        fitsSchema: Bool = false,
-        transaction: PostgresTransaction
-    ) async throws -> [RecordOutcome] {
-        let access = try RecordAccess(opening: scope, by: caller)
-        return try await save(items, with: access, atomic: atomic, fitsSchema: fitsSchema, transaction: transaction)
-    }
-
     package func delete(
         _ ids: [RecordID],
         in scope: DatabaseScope,
@@ -54,17 +41,6 @@ extension RecordStore {
         atomic: Bool
     ) async throws -> [RecordOutcome] {
         try await delete(ids, with: try RecordAccess(opening: scope, by: caller), atomic: atomic)
-    }
-
-    package func delete(
-        _ ids: [RecordID],
-        in scope: DatabaseScope,
-        caller: Caller,
-        atomic: Bool,
-        transaction: PostgresTransaction
-    ) async throws -> [RecordOutcome] {
-        let access = try RecordAccess(opening: scope, by: caller)
-        return try await delete(ids, with: access, atomic: atomic, transaction: transaction)
     }
 
     package func fetch(_ ids: [RecordID], in scope: DatabaseScope, caller: Caller) async throws -> [RecordOutcome] {

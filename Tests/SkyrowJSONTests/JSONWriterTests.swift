@@ -26,7 +26,7 @@ import Testing
             writer.endArray()
             writer.key("b:" as String)
             writer.boolean(true)
-            writer.key(MemberKey("c"))
+            writer.key("c")
             writer.string("{" as String)
             writer.key("d")
             writer.json(JSONText(validated: Array("[1]".utf8)))

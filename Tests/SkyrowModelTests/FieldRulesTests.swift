@@ -143,7 +143,7 @@ import Testing
         for (caller, standing) in zip(callers, expected) {
             let view = rules.view(for: caller)
             let isOwned = standing == .owned && caller.user != nil
-            #expect(view.owned == (isOwned ? [Self.city] : []))
+            #expect(view.partial == (isOwned ? [Self.city: .owned] : [:]))
             #expect(view.hidden == (standing == .always || isOwned ? [] : [Self.city]))
         }
     }

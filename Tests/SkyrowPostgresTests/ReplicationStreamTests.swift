@@ -198,19 +198,6 @@ import Testing
 
     @Test(
         arguments: [
-            (42, 100, 42), (42, 0x1_0000_0010, 0x1_0000_002A), (0xFFFF_FFF0, 0x1_0000_0010, 0xFFFF_FFF0),
-            (3, 0x2_FFFF_FFF0, 0x3_0000_0003), (42, 42, 42),
-        ] as [(UInt32, UInt64, UInt64)]
-    )
-    func anIdIsTheOneThatIsNearest(low: UInt32, reference: UInt64, full: UInt64) throws {
-        var stream = stream()
-        let begin = MessageWriter("B").integer(Int64(0x200)).integer(Int64(11)).integer(low).bytes
-        let found = try transaction([begin, NoteMessages.commit], in: &stream)
-        #expect(found?.fullID(near: reference) == full)
-    }
-
-    @Test(
-        arguments: [
             ("FATAL:  42501: must be superuser or replication role to start walsender\nLOCATION:  X, y.c:1", "42501"),
             (
                 "connection to server at \"h\", port 5432 failed: FATAL:  08P01: unsupported startup parameter: x",

@@ -10,7 +10,6 @@ import Testing
                 #expect(result.rowCount == 3)
                 #expect(result.columnCount == 2)
                 #expect(result.columnName(0) == "number")
-                #expect(result.columnIndex(named: "number") == 0)
                 #expect(result.columnType(0) == .int8)
                 #expect(result.commandTag == "SELECT 3")
                 #expect(try result.decodeColumn(1, as: String.self) == ["x1", "x2", "x3"])

@@ -61,11 +61,6 @@ struct SubscriptionIndex {
         self.scanLimit = scanLimit
     }
 
-    /// The types of the groups.
-    var types: Set<RecordTypeName> {
-        databases.values.reduce(into: []) { $0.formUnion($1.keys) }
-    }
-
     /// Returns the databases of the groups of a type.
     func databases(of type: RecordTypeName) -> [DatabaseScope] {
         databases.filter { $0.value[type] != nil }.map(\.key)
@@ -132,16 +127,6 @@ struct SubscriptionIndex {
         for record in records {
             add(databases[record.database]?[type], record, to: &found)
             add(databases[.union]?[type], record, to: &found)
-        }
-        return found
-    }
-
-    /// Returns the groups of a type in a database and in the union of all databases.
-    func groups(of type: RecordTypeName, in database: DatabaseScope) -> Set<Group> {
-        var found: Set<Group> = []
-        for case let index? in [databases[database]?[type], databases[.union]?[type]] {
-            found.formUnion(index.scanned)
-            for values in index.keyed.values { for groups in values.values { groups.add(to: &found) } }
         }
         return found
     }

@@ -35,8 +35,6 @@ struct LiveStreamPlan {
     /// Whether the stream carries subscriptions that have been removed.
     private(set) var hasLeftovers = false
 
-    /// Whether subscriptions wait for a stream.
-    var waits: Bool { members.values.contains { $0.generation == nil } }
     var isEmpty: Bool { members.isEmpty }
     var names: [String] { members.keys.sorted() }
 

@@ -13,9 +13,6 @@ struct BinaryCopy {
         encoder.append(Int32(0))
     }
 
-    /// The number of bytes so far.
-    var count: Int { encoder.count }
-
     mutating func beginRow(columns: Int) {
         encoder.append(Int16(columns))
     }

@@ -343,9 +343,6 @@ package struct FieldView: Hashable, Sendable {
         self.asked = asked
         self.list = list
     }
-
-    /// The fields that the caller sees only in its own records.
-    package var owned: Set<FieldName> { Set(partial.filter { $0.value == .owned }.keys) }
 }
 
 extension SkyrowError {

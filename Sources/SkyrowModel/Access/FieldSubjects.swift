@@ -50,11 +50,6 @@ public struct FieldSubjects: Hashable, Sendable {
 
     /// The subjects in their order, allowed and denied.
     public var subjects: [Subject] { entries.map(\.subject) }
-
-    /// Whether every user is allowed.
-    package var allowsEveryUser: Bool {
-        !hasDenials && entries.contains { $0.subject == .everyone || $0.subject == .users }
-    }
 }
 
 extension FieldSubjects: ExpressibleByArrayLiteral {

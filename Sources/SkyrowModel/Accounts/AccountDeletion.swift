@@ -91,12 +91,4 @@ public struct DeletionReport: Hashable, Sendable {
 
     /// The number of processed records.
     package var count: Int { deleted + anonymised + transferred + kept }
-
-    package static func += (a: inout DeletionReport, b: DeletionReport) {
-        a.isFinished = a.isFinished || b.isFinished
-        a.deleted += b.deleted
-        a.anonymised += b.anonymised
-        a.transferred += b.transferred
-        a.kept += b.kept
-    }
 }

@@ -2,7 +2,7 @@
 ///
 /// Transactions arrive in commit order. Changes that were rolled back, by the transaction or to a savepoint, never arrive.
 package struct ChangeTransaction: Sendable {
-    /// The lower 32 bits of the transaction id; ``fullID(near:)`` restores the rest.
+    /// The lower 32 bits of the transaction id.
     package let transactionID: UInt32
     /// The position of its commit record.
     package let commitPosition: PostgresLSN
@@ -31,13 +31,6 @@ package struct ChangeTransaction: Sendable {
 
     /// The number of rows that the transaction changed.
     package var rowCount: Int { counts.values.reduce(0, +) }
-
-    /// The id as an `xid8`: of all numbers with these lower 32 bits, the one closest to `reference`, which is a recent id such as
-    /// the `xmax` of a snapshot. Ids that are in use at the same time differ by less than 2^31.
-    package func fullID(near reference: UInt64) -> UInt64 {
-        let distance = Int64(Int32(truncatingIfNeeded: Int64(transactionID) - Int64(truncatingIfNeeded: reference)))
-        return reference &+ UInt64(bitPattern: distance)
-    }
 }
 
 /// One row before and after a change.

@@ -65,11 +65,6 @@ package final class ReplicationRelation: Sendable {
         self.identity = identity
         self.columns = columns
     }
-
-    /// The index of a column in the tuples; nil when no column has that name.
-    package func columnIndex(named name: String) -> Int? {
-        columns.firstIndex { $0.name == name }
-    }
 }
 
 /// A row as it was sent; its values are slices of the message.
@@ -122,23 +117,6 @@ package struct ReplicationTuple: Sendable {
     ) throws(Failure) -> Success {
         defer { withExtendedLifetime(buffer) {} }
         return try body(unsafeBytes(column))
-    }
-
-    /// Decodes a value that was sent in binary form or is null.
-    ///
-    /// - Throws: ``PostgresError`` with the code `undecodable` for another form or
-    ///   type, and for null when `Value` is not optional.
-    package func decode<Value: PostgresDecodable>(
-        _ column: Int,
-        type: PostgresOID,
-        as _: Value.Type = Value.self
-    ) throws(PostgresError) -> Value {
-        switch form(column) {
-        case .text, .unchanged:
-            throw Value.undecodable(type: type, isNull: false)
-        case .null, .binary:
-            return try withColumn(column) { bytes throws(PostgresError) in try Value.decode(bytes, type: type) }
-        }
     }
 
     /// The bytes that this tuple keeps in memory; the old and the new row of a change share them.

@@ -23,13 +23,6 @@ package struct PostgresTimestamp: Hashable, Sendable {
         guard !overflow, value != .min else { return nil }
         self.init(microsecondsSince2000: value)
     }
-
-    /// The timestamp as Unix time; nil when it is infinite or out of range.
-    package var microsecondsSince1970: Int64? {
-        guard isFinite else { return nil }
-        let (value, overflow) = microsecondsSince2000.addingReportingOverflow(Self.epoch * 1_000_000)
-        return overflow ? nil : value
-    }
 }
 
 extension PostgresTimestamp: Comparable {

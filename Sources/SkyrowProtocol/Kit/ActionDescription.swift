@@ -117,14 +117,6 @@ package struct ResultNarrowing: Hashable, Sendable {
 /// A named parameter of an action.
 package typealias ActionParameter = MemberDescription
 
-extension MemberDescription {
-    /// The same parameter, but optional.
-    var optional: MemberDescription {
-        let isNullable = if case .nullable = shape { true } else { false }
-        return MemberDescription(name, summary, isNullable ? shape : .nullable(shape))
-    }
-}
-
 /// The shape of a JSON value, with the part of JSON Schema that the catalog needs.
 package indirect enum JSONShape: Hashable, Sendable {
     case any

@@ -26,14 +26,6 @@ extension SkyrowError {
         )
     }
 
-    static func equalityNotSupported(_ path: KeyPath) -> SkyrowError {
-        SkyrowError(
-            .notSupported,
-            "A field cannot be compared with an object or array; use \"in\", or compare with null.",
-            info: ["arguments": .list([.string("predicate"), .string(path.description)])]
-        )
-    }
-
     /// `108` for a literal of another type than the field.
     static func literalInvalid(_ expected: String, _ path: KeyPath) -> SkyrowError {
         .predicateInvalid("This field can only be compared with \(expected).", path)

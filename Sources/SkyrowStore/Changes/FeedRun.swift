@@ -43,7 +43,7 @@ struct FeedRun: Sendable {
         var next: ChangeToken.Pass?
         switch step.step {
         case .initial:
-            let page = try await rows(in: statement, step) { statement.initial(after: step.place, limit: $0) }
+            let page = try await rows(in: statement) { statement.initial(after: step.place, limit: $0) }
             let stored = StoredRows(page.result, plan: statement.plan, for: access.fields)
             result.changed = (0..<page.count).map { stored[$0] }
             if page.hasMore {
@@ -89,7 +89,7 @@ struct FeedRun: Sendable {
     }
 
     /// A page of ids and revisions.
-    func pairs(_ pass: ChangeToken, moment: ChangeMoment) async throws -> ComparedRecords {
+    func pairs(_ pass: ChangeToken) async throws -> ComparedRecords {
         var end = pass
         end.pass = nil
         guard let statement else { return ComparedRecords(token: end.text) }
@@ -130,13 +130,12 @@ struct FeedRun: Sendable {
         since seen: TransactionSet
     ) async throws -> Page {
         let place = step.step == .rows ? step.place : nil
-        return try await rows(in: statement, step) { statement.rows(since: seen, after: place, limit: $0) }
+        return try await rows(in: statement) { statement.rows(since: seen, after: place, limit: $0) }
     }
 
     /// Reads the rows of a page, fewer if they are large.
     private func rows(
         in statement: ChangesStatement,
-        _ step: ChangeToken.Pass,
         _ sql: @Sendable (Int) -> SQL
     ) async throws -> Page {
         var limit = request.limit

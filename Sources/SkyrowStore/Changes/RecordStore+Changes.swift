@@ -40,7 +40,7 @@ extension RecordStore {
         try await asking(request, with: access, retention: retention, admitting: admit) { feed, start in
             switch start {
             case .reset(let reason): ComparedRecords(reset: reason)
-            case .pass(let pass, let found, _): try await feed.pairs(pass, moment: found.moment)
+            case .pass(let pass, _, _): try await feed.pairs(pass)
             }
         }
     }

@@ -326,11 +326,6 @@ package struct SessionTable: StoreTable, Sendable {
         )
     }
 
-    /// Ends every session of a user.
-    package func deleteAll(of user: UserID) async throws(SkyrowError) {
-        try await store.write("DELETE FROM \(schema.internal)._session WHERE user_id = \(user)")
-    }
-
     /// Records that these sessions were used; those that have ended stay ended.
     ///
     /// A row that another statement has locked is skipped: that statement ends the session or records the same.
