@@ -53,8 +53,7 @@ extension JSONWriter {
         member("paramStructure", "by-name")
         if action.needsConnection {
             // Works only on a long-lived connection: a WebSocket or an event stream.
-            key("x-needs-connection")
-            boolean(true)
+            member("x-needs-connection", true)
         }
         key("params")
         beginArray()
@@ -83,8 +82,7 @@ extension JSONWriter {
         beginObject()
         member("name", parameter.name)
         member("summary", parameter.summary)
-        key("required")
-        boolean(parameter.isRequired)
+        member("required", parameter.isRequired)
         key("schema")
         schema(parameter.shape)
         endObject()
@@ -92,15 +90,9 @@ extension JSONWriter {
 
     private func error(_ code: ErrorCode) {
         beginObject()
-        key("code")
-        integer(code.rawValue)
+        member("code", code.rawValue)
         member("message", code.name)
         endObject()
-    }
-
-    private func member(_ name: StaticString, _ value: String) {
-        key(name)
-        string(value)
     }
 }
 

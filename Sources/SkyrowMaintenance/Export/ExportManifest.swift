@@ -46,14 +46,10 @@ package struct ExportManifest: Hashable, Sendable {
     var json: [UInt8] {
         let writer = JSONWriter()
         writer.beginObject()
-        writer.key("skyrow_export")
-        writer.integer(Self.version)
-        writer.key("skyrow_version")
-        writer.string(program)
-        writer.key("exported_at")
-        writer.timestamp(time)
-        writer.key("format")
-        writer.string(format.rawValue)
+        writer.member("skyrow_export", Self.version)
+        writer.member("skyrow_version", program)
+        writer.member("exported_at", time)
+        writer.member("format", format.rawValue)
         writer.key("types")
         writer.beginArray()
         for entry in types { entry.write(to: writer) }
@@ -107,14 +103,10 @@ extension ExportManifest {
 extension ExportManifest.Entry {
     fileprivate func write(to writer: JSONWriter) {
         writer.beginObject()
-        writer.key("type")
-        writer.string(type.rawValue)
-        writer.key("file")
-        writer.string(file)
-        writer.key("records")
-        writer.integer(records)
-        writer.key("bytes")
-        writer.integer(bytes)
+        writer.member("type", type.rawValue)
+        writer.member("file", file)
+        writer.member("records", records)
+        writer.member("bytes", bytes)
         writer.key("fields")
         writer.beginObject()
         for (name, type) in fields.sorted(by: { $0.key < $1.key }) {

@@ -54,36 +54,16 @@ extension Codec<AuthResult> {
         return result
     } write: { result, writer in
         writer.beginObject()
-        writer.key("user_id")
-        writer.string(result.userID.rawValue)
+        writer.member("user_id", result.userID.rawValue)
         writer.key("profile")
         writer.record(result.profile)
-        if !result.roles.isEmpty {
-            writer.key("roles")
-            writer.strings(result.roles.map(\.rawValue))
-        }
-        writer.key("access_token")
-        writer.string(result.accessToken)
-        if result.level > 1 {
-            writer.key("level")
-            writer.integer(result.level)
-        }
-        if let lastLoginAt = result.lastLoginAt {
-            writer.key("last_login_at")
-            writer.timestamp(lastLoginAt)
-        }
-        if let lastSeenAt = result.lastSeenAt {
-            writer.key("last_seen_at")
-            writer.timestamp(lastSeenAt)
-        }
-        if let isNew = result.isNew {
-            writer.key("is_new")
-            writer.boolean(isNew)
-        }
-        if result.isAnonymous {
-            writer.key("is_anonymous")
-            writer.boolean(true)
-        }
+        if !result.roles.isEmpty { writer.member("roles", result.roles.map(\.rawValue)) }
+        writer.member("access_token", result.accessToken)
+        if result.level > 1 { writer.member("level", result.level) }
+        if let lastLoginAt = result.lastLoginAt { writer.member("last_login_at", lastLoginAt) }
+        if let lastSeenAt = result.lastSeenAt { writer.member("last_seen_at", lastSeenAt) }
+        if let isNew = result.isNew { writer.member("is_new", isNew) }
+        if result.isAnonymous { writer.member("is_anonymous", true) }
         writer.endObject()
     }
 }

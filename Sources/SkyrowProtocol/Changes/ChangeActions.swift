@@ -197,14 +197,11 @@ extension ChangesRequest {
         switch position {
         case .start: break
         case .since(let token):
-            writer.key("since")
-            writer.string(token)
+            writer.member("since", token)
         case .cursor(let cursor):
-            writer.key("cursor")
-            writer.string(cursor)
+            writer.member("cursor", cursor)
         }
-        writer.key("limit")
-        writer.integer(limit)
+        writer.member("limit", limit)
         if let wait {
             writer.key("wait")
             // Less than a second would become none, and the client would ask again at once.
@@ -257,13 +254,10 @@ extension HeldRecords {
         writer.beginObject()
         switch self {
         case .ids(let ids):
-            writer.key("ids")
-            writer.strings(ids.sorted().map(\.text))
+            writer.member("ids", ids.sorted().map(\.text))
         case .filter(let filter):
-            writer.key("bits")
-            writer.string(encodeBase64(filter.bytes))
-            writer.key("hashes")
-            writer.integer(filter.hashes)
+            writer.member("bits", encodeBase64(filter.bytes))
+            writer.member("hashes", filter.hashes)
         }
         writer.endObject()
     }

@@ -213,34 +213,25 @@ extension LiveSubscribeRequest {
     /// What is left out is the default.
     private func write(to writer: JSONWriter) {
         writer.beginObject()
-        writer.key("subscription")
-        writer.string(name)
+        writer.member("subscription", name)
         writer.databaseID(database)
         writer.recordType(type, matching: predicate)
         writer.desiredKeys(desiredFields)
         if events.count < LiveEventKind.allCases.count {
-            writer.key("events")
-            writer.strings(LiveEventKind.allCases.filter(events.contains).map(\.rawValue))
+            writer.member("events", LiveEventKind.allCases.filter(events.contains).map(\.rawValue))
         }
-        if let watched {
-            writer.key("watch")
-            writer.strings(watched)
-        }
+        if let watched { writer.member("watch", watched) }
         switch previous {
         case .none: break
         case .all:
-            writer.key("previous")
-            writer.boolean(true)
+            writer.member("previous", true)
         case .fields(let names):
-            writer.key("previous")
-            writer.strings(names)
+            writer.member("previous", names)
         }
         if let since {
-            writer.key("since")
-            writer.string(since)
+            writer.member("since", since)
         } else if sendsInitial {
-            writer.key("initial")
-            writer.boolean(true)
+            writer.member("initial", true)
         }
         writer.endObject()
     }
@@ -272,8 +263,7 @@ extension LiveWatchRequest {
             return LiveWatchRequest(name: name, database: try parameters.database(), .records(query))
         } write: { request, writer in
             writer.beginObject()
-            writer.key("subscription")
-            writer.string(request.name)
+            writer.member("subscription", request.name)
             writer.databaseID(request.database)
             switch request.subject {
             case .records(let query): writer.queryMembers(query)

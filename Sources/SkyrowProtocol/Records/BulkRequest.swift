@@ -235,28 +235,22 @@ extension JSONWriter {
     func bulkRequest(_ request: BulkRequest) {
         beginObject()
         databaseID(request.database)
-        key("record_type")
-        string(request.type.rawValue)
+        member("record_type", request.type.rawValue)
         switch request.match {
         case .predicate(let predicate):
             key("predicate")
             self.predicate(predicate)
         case .ids(let ids):
-            key("ids")
-            strings(ids.map(\.description))
+            member("ids", ids.map(\.description))
         }
         if case .update(let changes, size: _) = request.change {
             key("set")
             self.changes(changes)
         }
         if request.match.isPredicate || request.atMost != BulkRequest.maximumRecords {
-            key("at_most")
-            integer(request.atMost)
+            member("at_most", request.atMost)
         }
-        if request.isDryRun {
-            key("dry_run")
-            boolean(true)
-        }
+        if request.isDryRun { member("dry_run", true) }
         writeOptions(isAtomic: false, idempotencyKey: request.idempotencyKey)
         endObject()
     }

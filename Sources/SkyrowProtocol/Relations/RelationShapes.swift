@@ -63,20 +63,17 @@ extension Codec<RelationOutcome> {
         switch outcome {
         case .related(let user, let profile, let isMutual):
             writer.string(user.rawValue)
-            writer.key("type")
-            writer.string("user")
+            writer.member("type", "user")
             if let profile {
                 writer.key("data")
                 writer.record(profile)
             }
-            writer.key("mutual")
-            writer.boolean(isMutual)
+            writer.member("mutual", isMutual)
         case .done(let user):
             writer.string(user.rawValue)
         case .failure(let user, let error):
             writer.string(user.rawValue)
-            writer.key("type")
-            writer.string("error")
+            writer.member("type", "error")
             writer.key("data")
             writer.error(error)
         }

@@ -141,46 +141,25 @@ extension JSONWriter {
     /// The result of `schema:index:create` and `schema:index:delete`, and an element of the list.
     package func index(_ index: RecordIndex) {
         beginObject()
-        key("name")
-        string(index.name)
-        key("record_type")
-        string(index.type.rawValue)
+        member("name", index.name)
+        member("record_type", index.type.rawValue)
         if let definition = index.definition { members(of: definition) }
-        key("state")
-        string(index.state.rawValue)
-        if index.attempts > 0 {
-            key("attempts")
-            integer(index.attempts)
-        }
+        member("state", index.state.rawValue)
+        if index.attempts > 0 { member("attempts", index.attempts) }
         if let failure = index.failure {
-            key("reason")
-            string(failure.reason.rawValue)
-            if let duplicates = failure.duplicates {
-                key("duplicates")
-                integer(duplicates)
-            }
-            if let state = failure.sqlState {
-                key("sql_state")
-                string(state)
-            }
+            member("reason", failure.reason.rawValue)
+            if let duplicates = failure.duplicates { member("duplicates", duplicates) }
+            if let state = failure.sqlState { member("sql_state", state) }
         }
         if let progress = index.progress {
-            key("phase")
-            string(progress.phase)
-            key("blocks_done")
-            integer(progress.blocksDone)
-            key("blocks_total")
-            integer(progress.blocksTotal)
+            member("phase", progress.phase)
+            member("blocks_done", progress.blocksDone)
+            member("blocks_total", progress.blocksTotal)
         }
-        if let bytes = index.bytes {
-            key("bytes")
-            integer(bytes)
-        }
+        if let bytes = index.bytes { member("bytes", bytes) }
         if let statement = index.statement {
-            key("valid")
-            boolean(index.isValid)
-            key("statement")
-            string(statement)
+            member("valid", index.isValid)
+            member("statement", statement)
         }
         endObject()
     }
@@ -188,8 +167,7 @@ extension JSONWriter {
     /// The parameters of `schema:index:create`.
     package func indexDefinition(_ definition: IndexDefinition) {
         beginObject()
-        key("record_type")
-        string(definition.type.rawValue)
+        member("record_type", definition.type.rawValue)
         members(of: definition)
         endObject()
     }
@@ -210,19 +188,9 @@ extension JSONWriter {
             endArray()
         }
         endArray()
-        key("kind")
-        string(definition.kind.rawValue)
-        if definition.kind == .trigram, definition.fields.contains(where: \.isFolded) {
-            key("fold")
-            boolean(true)
-        }
-        if definition.isUnique {
-            key("unique")
-            boolean(true)
-        }
-        if definition.treatsNullsAsEqual {
-            key("nulls")
-            string("equal" as StaticString)
-        }
+        member("kind", definition.kind.rawValue)
+        if definition.kind == .trigram, definition.fields.contains(where: \.isFolded) { member("fold", true) }
+        if definition.isUnique { member("unique", true) }
+        if definition.treatsNullsAsEqual { member("nulls", "equal") }
     }
 }

@@ -97,10 +97,8 @@ extension JSONWriter {
     func textForm(_ language: TextLanguage, isStored: Bool) {
         guard isStored else { return string(language.rawValue) }
         beginObject()
-        key("language")
-        string(language.rawValue)
-        key("stored")
-        boolean(true)
+        member("language", language.rawValue)
+        member("stored", true)
         endObject()
     }
 }
@@ -147,14 +145,9 @@ extension JSONWriter {
             beginArray()
             for (name, fieldType) in type.fields.sorted(by: { $0.key < $1.key }) {
                 beginObject()
-                key("name")
-                string(name.rawValue)
-                key("type")
-                string(fieldType.name)
-                if let rule = type.deleteRules[name], rule != .restrict {
-                    key("on_delete")
-                    string(rule.rawValue)
-                }
+                member("name", name.rawValue)
+                member("type", fieldType.name)
+                if let rule = type.deleteRules[name], rule != .restrict { member("on_delete", rule.rawValue) }
                 if let language = type.textLanguages[name], language != .words {
                     key("text")
                     textForm(language, isStored: type.storedTexts.contains(name))

@@ -138,8 +138,7 @@ extension JSONWriter {
             predicate(having)
         }
         self.sort(query.sort)
-        key("limit")
-        integer(query.limit)
+        member("limit", query.limit)
     }
 
     private func write(_ groupKey: GroupKey) {
@@ -149,12 +148,10 @@ extension JSONWriter {
             return
         }
         beginObject()
-        key("bucket")
-        string(bucket.unit.rawValue)
+        member("bucket", bucket.unit.rawValue)
         key("of")
         keyPath(groupKey.keyPath)
-        key("time_zone")
-        string(bucket.timeZone)
+        member("time_zone", bucket.timeZone)
         endObject()
     }
 
@@ -165,8 +162,7 @@ extension JSONWriter {
         records(result.groups)
         key("info")
         beginObject()
-        key("has_more")
-        boolean(result.hasMore)
+        member("has_more", result.hasMore)
         endObject()
         endObject()
     }

@@ -317,8 +317,7 @@ extension JSONWriter {
     /// An operator, as `record:save` takes it.
     package func fieldOperator(_ change: FieldOperator) {
         beginObject()
-        key("$op")
-        string(change.name)
+        member("$op", change.name)
         switch change.kind {
         case .compute(_, let operand), .setOnInsert(let operand):
             key("$val")
@@ -328,10 +327,7 @@ extension JSONWriter {
         case .push(let elements, let end):
             key("$val")
             value(elements)
-            if end == .first {
-                key("$at")
-                integer(0)
-            }
+            if end == .first { member("$at", 0) }
         case .addToSet(let elements), .pull(let elements):
             key("$val")
             value(elements)
@@ -339,31 +335,25 @@ extension JSONWriter {
             key("$where")
             self.predicate(predicate)
         case .pop(let end):
-            key("$from")
-            string(end == .first ? "first" : "last")
+            member("$from", end == .first ? "first" : "last")
         case .setElement(let index, let element):
-            key("$index")
-            integer(index)
+            member("$index", index)
             key("$val")
             value(element)
         case .setMember(let path, let member):
-            key("$path")
-            string(path.description)
+            self.member("$path", path.description)
             key("$val")
             json(member)
         case .computeMember(let path, let arithmetic, let operand):
-            key("$path")
-            string(path.description)
+            member("$path", path.description)
             key("$val")
             beginObject()
-            key("$op")
-            string(arithmetic.rawValue)
+            member("$op", arithmetic.rawValue)
             key("$val")
             json(operand)
             endObject()
         case .unsetMember(let path):
-            key("$path")
-            string(path.description)
+            member("$path", path.description)
         case .relate(let members), .unrelate(let members):
             key("$val")
             beginArray()

@@ -412,12 +412,9 @@ extension JSONWriter {
                 string("userRelation")
                 keyPath(path)
                 beginObject()
-                key("$type")
-                string("relation")
-                key("$name")
-                string("_" + relation.rawValue)
-                key("$direction")
-                string(direction.rawValue)
+                member("$type", "relation")
+                member("$name", "_" + relation.rawValue)
+                member("$direction", direction.rawValue)
                 endObject()
             }
         case .related(let owner, let path):
@@ -443,10 +440,7 @@ extension JSONWriter {
             keyPath(path)
         }
         sort(query.sort)
-        if let limit = query.limit {
-            key("limit")
-            integer(limit)
-        }
+        if let limit = query.limit { member("limit", limit) }
         endObject()
     }
 
@@ -466,8 +460,7 @@ extension JSONWriter {
     private func literal(_ value: RecordValue) {
         guard case .json = value else { return self.value(value) }
         beginObject()
-        key("$type")
-        string("json")
+        member("$type", "json")
         key("$val")
         self.value(value)
         endObject()
@@ -490,14 +483,9 @@ extension JSONWriter {
 
     func keyPath(_ path: FieldPath) {
         beginObject()
-        key("$type")
-        string("keypath")
-        key("$val")
-        string(path.description)
-        if let type = path.jsonType {
-            key("$as")
-            string(type.rawValue)
-        }
+        member("$type", "keypath")
+        member("$val", path.description)
+        if let type = path.jsonType { member("$as", type.rawValue) }
         endObject()
     }
 }

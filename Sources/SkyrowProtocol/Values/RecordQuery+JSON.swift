@@ -188,23 +188,11 @@ extension JSONWriter {
         beginObject()
         key("path")
         keyPath(inclusion.keyPath)
-        if let fields = inclusion.desiredFields {
-            key("select")
-            strings(fields)
-        }
-        if !inclusion.omittedFields.isEmpty {
-            key("omit")
-            strings(inclusion.omittedFields)
-        }
+        if let fields = inclusion.desiredFields { member("select", fields) }
+        if !inclusion.omittedFields.isEmpty { member("omit", inclusion.omittedFields) }
         sort(inclusion.sort)
-        if let limit = inclusion.limit {
-            key("limit")
-            integer(limit)
-        }
-        if inclusion.countsRecords {
-            key("count")
-            boolean(true)
-        }
+        if let limit = inclusion.limit { member("limit", limit) }
+        if inclusion.countsRecords { member("count", true) }
         endObject()
     }
 }
@@ -223,21 +211,11 @@ extension JSONWriter {
             }
             endObject()
         }
-        if query.includeForm != .nested {
-            key("include_form")
-            string(query.includeForm.rawValue)
-        }
+        if query.includeForm != .nested { member("include_form", query.includeForm.rawValue) }
         desiredKeys(query.desiredFields)
-        if !query.omittedFields.isEmpty {
-            key("omit")
-            strings(query.omittedFields)
-        }
-        key("limit")
-        integer(query.limit)
-        if query.offset > 0 {
-            key("offset")
-            integer(query.offset)
-        }
+        if !query.omittedFields.isEmpty { member("omit", query.omittedFields) }
+        member("limit", query.limit)
+        if query.offset > 0 { member("offset", query.offset) }
         pagingMembers(query)
     }
 }

@@ -113,27 +113,19 @@ extension JSONWriter {
         switch query.position {
         case .first: break
         case .last:
-            key("last")
-            boolean(true)
+            member("last", true)
         case .after(let cursor):
-            key("after")
-            string(cursor)
+            member("after", cursor)
         case .before(let cursor):
-            key("before")
-            string(cursor)
+            member("before", cursor)
         }
-        if query.isRequired {
-            key("required")
-            boolean(true)
-        }
+        if query.isRequired { member("required", true) }
         switch query.counting {
         case nil: break
         case .exact:
-            key("count")
-            boolean(true)
+            member("count", true)
         case .estimate:
-            key("count")
-            string("estimate")
+            member("count", "estimate")
         }
     }
 
@@ -141,18 +133,11 @@ extension JSONWriter {
     func pageInfo(_ query: QueryResult) {
         key("info")
         beginObject()
-        if let count = query.count {
-            key("count")
-            integer(count)
-        }
-        if let kind = query.countKind {
-            key("count_kind")
-            string(kind.rawValue)
-        }
+        if let count = query.count { member("count", count) }
+        if let kind = query.countKind { member("count_kind", kind.rawValue) }
         key("cursor")
         if let cursor = query.cursor { string(cursor) } else { null() }
-        key("has_more")
-        boolean(query.hasMore)
+        member("has_more", query.hasMore)
         endObject()
     }
 }

@@ -23,26 +23,20 @@ extension JSONWriter {
 
     /// The v1 form's members inside an object that is already open; `info` is left out when empty.
     func errorMembers(_ error: SkyrowError) {
-        key("name")
-        string(error.code.name)
-        key("code")
-        integer(error.code.rawValue)
-        key("message")
-        string(error.message)
+        member("name", error.code.name)
+        member("code", error.code.rawValue)
+        member("message", error.message)
         errorInfo(error)
     }
 
     /// JSON-RPC's form, `{"code":…,"message":…,"data":{"name":…,"info":{…}}}`.
     package func rpcError(_ error: SkyrowError) {
         beginObject()
-        key("code")
-        integer(error.code.rawValue)
-        key("message")
-        string(error.message)
+        member("code", error.code.rawValue)
+        member("message", error.message)
         key("data")
         beginObject()
-        key("name")
-        string(error.code.name)
+        member("name", error.code.name)
         errorInfo(error)
         endObject()
         endObject()

@@ -64,7 +64,7 @@ extension LogOutput: RequestLogOutput {
             if let microseconds = line.microseconds { writer.member("microseconds", microseconds) }
             writer.member("outcome", line.outcome)
             writer.member("request_id", line.requestID.description)
-            writer.member("status", line.status)
+            writer.member("status", Int(line.status))
             if let trace = line.traceID { writer.member("trace_id", trace.description) }
             if let user = line.userID { writer.member("user_id", user.rawValue) }
         }
@@ -73,8 +73,7 @@ extension LogOutput: RequestLogOutput {
     fileprivate func write(_ level: Logger.Level, _ message: String, members: (JSONWriter) -> Void) {
         let writer = JSONWriter(capacity: 512)
         writer.beginObject()
-        writer.key("time")
-        writer.timestamp(ServiceClock.system.now())
+        writer.member("time", ServiceClock.system.now())
         writer.member("level", level.rawValue)
         writer.member("message", message)
         members(writer)
@@ -84,16 +83,6 @@ extension LogOutput: RequestLogOutput {
 }
 
 extension JSONWriter {
-    func member(_ name: StaticString, _ value: String) {
-        key(name)
-        string(value)
-    }
-
-    fileprivate func member(_ name: StaticString, _ value: some BinaryInteger) {
-        key(name)
-        integer(Int64(clamping: value))
-    }
-
     /// Writes a value. Integers stay numbers, so log readers can compute with them; all else is text.
     fileprivate func value(_ value: Logger.MetadataValue) {
         if case .stringConvertible(let number as any BinaryInteger) = value, let integer = Int64(exactly: number) {

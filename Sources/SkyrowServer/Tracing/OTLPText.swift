@@ -38,8 +38,7 @@ extension JSONWriter {
             member("spanId", span.identity.spanID.description)
             if let parent = span.parentID { member("parentSpanId", parent.description) }
             member("name", span.name)
-            key("kind")
-            integer(span.kind.number)
+            member("kind", span.kind.number)
             // The JSON form of protocol buffers has 64-bit numbers as strings.
             member("startTimeUnixNano", "\(span.start)")
             member("endTimeUnixNano", "\(span.end)")
@@ -57,8 +56,7 @@ extension JSONWriter {
             }
             if let status = span.status {
                 object("status") {
-                    key("code")
-                    integer(status.code == .error ? 2 : 1)
+                    member("code", status.code == .error ? 2 : 1)
                     if let message = status.message { member("message", message) }
                 }
             }
@@ -88,9 +86,7 @@ extension JSONWriter {
                 self.number(number)
             case .double(let number):
                 member("doubleValue", number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
-            case .bool(let value):
-                key("boolValue")
-                boolean(value)
+            case .bool(let value): member("boolValue", value)
             case .string(let text): member("stringValue", text)
             case .stringConvertible(let value): member("stringValue", "\(value)")
             // Attributes are never lists.

@@ -95,14 +95,10 @@ package struct SkygearFieldRuleTable: StoreTable, Sendable {
             for use in FieldUse.allCases {
                 guard let allow = uses[use] else { continue }
                 writer.beginObject()
-                writer.key("type")
-                writer.string(scope.storedType)
-                writer.key("field")
-                writer.string(scope.storedField)
-                writer.key("action")
-                writer.string(use.rawValue)
-                writer.key("allow")
-                writer.strings(allow.keys)
+                writer.member("type", scope.storedType)
+                writer.member("field", scope.storedField)
+                writer.member("action", use.rawValue)
+                writer.member("allow", allow.keys)
                 writer.endObject()
             }
         }

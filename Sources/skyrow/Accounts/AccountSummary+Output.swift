@@ -48,7 +48,7 @@ extension AccountSummary {
         writer.member("user_id", id.rawValue)
         writer.key("login_keys")
         writer.beginObject()
-        for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) { writer.member(key.rawValue, value) }
+        for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) { writer.member(named: key.rawValue, value) }
         writer.endObject()
         if let password { writer.member("password", password) }
         writer.member("roles", roles.map(\.rawValue))
@@ -57,10 +57,7 @@ extension AccountSummary {
         writer.member("providers", providers)
         writer.member("disabled", isDisabled)
         if isDisabled, let message = suspension?.message { writer.member("disabled_message", message) }
-        if isDisabled, let until = suspension?.until {
-            writer.key("disabled_until")
-            writer.timestamp(until)
-        }
+        if isDisabled, let until = suspension?.until { writer.member("disabled_until", until) }
         writer.member("sessions", sessionCount)
         for (name, instant) in [
             ("created_at", createdAt), ("last_login_at", lastLoginAt), ("last_seen_at", lastSeenAt),

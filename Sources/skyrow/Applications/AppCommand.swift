@@ -1,5 +1,6 @@
 import ArgumentParser
 import SkyrowActions
+import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowServer
@@ -95,7 +96,7 @@ struct AppCreateCommand: AsyncParsableCommand {
                 jsonObject { writer in
                     writer.member("name", name.rawValue)
                     writer.member("schema", schema.name)
-                    for (text, key) in keys { writer.member("\(key.kind.rawValue)_key", text) }
+                    for (text, key) in keys { writer.member(named: "\(key.kind.rawValue)_key", text) }
                 }
             )
         }

@@ -104,7 +104,7 @@ private func addKey(
     try await application.change { registry, name throws(SkyrowError) in
         try await registry.add(key, to: name, endingOthersIn: overlap?.components.seconds)
     }
-    print(output.isJSON ? jsonObject { $0.member("\(kind.rawValue)_key", text) } : text)
+    print(output.isJSON ? jsonObject { $0.member(named: "\(kind.rawValue)_key", text) } : text)
 }
 
 /// `skyrow app host`

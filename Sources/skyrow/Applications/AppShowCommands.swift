@@ -139,7 +139,7 @@ extension RegisteredApplication {
         writer.key("settings")
         writer.beginObject()
         for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
-            writer.member(name, ApplicationText.shown(value, of: name))
+            writer.member(named: name, ApplicationText.shown(value, of: name))
         }
         writer.endObject()
     }

@@ -122,17 +122,15 @@ extension StoredAuditEvent {
     /// `{"id":7,"at":"…","event":"login","outcome":"ok",…}`
     fileprivate var json: String {
         jsonObject { writer in
-            writer.key("id")
-            writer.integer(id)
-            writer.key("at")
-            writer.timestamp(time)
+            writer.member("id", id)
+            writer.member("at", time)
             writer.member("event", event)
             writer.member("outcome", outcome)
             for (name, text) in [
                 ("user_id", userID?.rawValue), ("actor", actor), ("session_id", sessionID), ("key_id", keyID),
                 ("address", address), ("request_id", requestID),
             ] {
-                if let text { writer.member(name, text) }
+                if let text { writer.member(named: name, text) }
             }
             if let data {
                 writer.key("data")

@@ -18,23 +18,8 @@ func jsonObject(_ members: (JSONWriter) -> Void) -> String {
 }
 
 extension JSONWriter {
-    func member(_ name: String, _ text: String) {
+    func member(named name: String, _ text: String) {
         key(name)
         string(text)
-    }
-
-    func member(_ name: String, _ flag: Bool) {
-        key(name)
-        boolean(flag)
-    }
-
-    func member(_ name: String, _ number: Int) {
-        key(name)
-        integer(number)
-    }
-
-    func member(_ name: String, _ texts: [String]) {
-        key(name)
-        strings(texts)
     }
 }

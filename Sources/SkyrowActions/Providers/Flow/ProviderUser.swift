@@ -57,10 +57,8 @@ struct ProviderUser: Hashable, Sendable {
             writer.string(text)
         }
         if let verifiedEmail {
-            writer.key("email")
-            writer.string(verifiedEmail)
-            writer.key("email_verified")
-            writer.boolean(true)
+            writer.member("email", verifiedEmail)
+            writer.member("email_verified", true)
         }
         writer.endObject()
         profile = JSONText(validated: writer.bytes)
@@ -106,8 +104,7 @@ struct ProviderUser: Hashable, Sendable {
                 writer.key(name)
                 writer.json(value.jsonText)
             }
-            writer.key("name")
-            writer.string(names.compactMap { $0 }.joined(separator: " "))
+            writer.member("name", names.compactMap { $0 }.joined(separator: " "))
             writer.endObject()
             return JSONText(validated: writer.bytes)
         }
