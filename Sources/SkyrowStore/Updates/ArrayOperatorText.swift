@@ -2,23 +2,18 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-/// The properties of an operator on a typed array that determine a statement's text.
-struct ArrayOperatorForm: Hashable, Sendable {
-    enum Operation: Hashable, Sendable {
-        case push(at: FieldOperator.ArrayEnd)
-        case addToSet
-        case pull
-        /// With the values of the predicate.
-        case pullWhere(ResolvedPredicate)
-        case pop(FieldOperator.ArrayEnd)
-        case setElement
-    }
-
-    let operation: Operation
-    let element: RowPlan.Element
+/// An operator on an array, without its operands.
+enum ArrayOperation: Hashable, Sendable {
+    case push(at: FieldOperator.ArrayEnd)
+    case addToSet
+    case pull
+    /// With the values of the predicate.
+    case pullWhere(ResolvedPredicate)
+    case pop(FieldOperator.ArrayEnd)
+    case setElement
 
     var operandCount: Int {
-        switch operation {
+        switch self {
         case .push, .addToSet, .pull: 1
         case .pop, .pullWhere: 0
         case .setElement: 2
@@ -26,23 +21,29 @@ struct ArrayOperatorForm: Hashable, Sendable {
     }
 
     var readsRow: Bool {
-        switch operation {
+        switch self {
         case .push, .addToSet: true
         case .pull, .pullWhere, .pop, .setElement: false
         }
     }
 
     var makesLonger: Bool {
-        switch operation {
+        switch self {
         case .push, .addToSet, .setElement: true
         case .pull, .pullWhere, .pop: false
         }
     }
+}
+
+/// The properties of an operator on a typed array that determine a statement's text.
+struct ArrayOperatorForm: Hashable, Sendable {
+    let operation: ArrayOperation
+    let element: RowPlan.Element
 
     /// Whether the operator may add a number that is out of the column's range.
     var addsNumbers: Bool {
         switch element {
-        case .integer, .number: makesLonger
+        case .integer, .number: operation.makesLonger
         case .text, .boolean, .reference: false
         }
     }
@@ -56,7 +57,7 @@ struct ArrayOperatorForm: Hashable, Sendable {
     }
 
     /// Whether the elements of the operand are stored, and not only compared with stored ones.
-    var storesOperand: Bool { makesLonger }
+    var storesOperand: Bool { operation.makesLonger }
 }
 
 /// The SQL of an operator on a typed array.

@@ -22,13 +22,8 @@ enum OperatorForm: Hashable, Sendable {
     case compute(FieldOperator.Arithmetic, isText: Bool)
     case unset
     case setOnInsert
-    case push(at: FieldOperator.ArrayEnd)
-    case addToSet
-    case pull
-    /// With the values of the predicate.
-    case pullWhere(ResolvedPredicate)
-    case pop(FieldOperator.ArrayEnd)
-    case setElement
+    /// On an array in JSON.
+    case json(ArrayOperation)
     case setMember
     case computeMember(FieldOperator.Arithmetic)
     case unsetMember
@@ -41,11 +36,11 @@ enum OperatorForm: Hashable, Sendable {
     /// The number of values to bind in addition to that of the row.
     var operandCount: Int {
         switch self {
-        case .compute, .push, .addToSet, .pull, .unsetMember: 1
-        case .unset, .setOnInsert, .pullWhere, .pop: 0
-        case .setElement: 2
+        case .compute, .unsetMember: 1
+        case .unset, .setOnInsert: 0
         case .setMember, .computeMember: 3
-        case .array(let form): form.operandCount
+        case .json(let operation): operation.operandCount
+        case .array(let form): form.operation.operandCount
         // The members to add and those to remove.
         case .members: 2
         case .all(let forms): forms.reduce(0) { $0 + $1.operandCount }
@@ -74,8 +69,8 @@ enum OperatorForm: Hashable, Sendable {
             case .increment, .minimum, .maximum: true
             case .multiply: false
             }
-        case .push, .addToSet: true
-        case .array(let form): form.readsRow
+        case .json(let operation): operation.readsRow
+        case .array(let form): form.operation.readsRow
         default: false
         }
     }
@@ -96,9 +91,10 @@ enum OperatorForm: Hashable, Sendable {
     /// Whether the result may be longer than the stored value.
     var makesLonger: Bool {
         switch self {
-        case .push, .addToSet, .setElement, .setMember, .computeMember: true
-        case .compute, .unset, .setOnInsert, .pull, .pullWhere, .pop, .unsetMember, .members: false
-        case .array(let form): form.makesLonger
+        case .setMember, .computeMember: true
+        case .compute, .unset, .setOnInsert, .unsetMember, .members: false
+        case .json(let operation): operation.makesLonger
+        case .array(let form): form.operation.makesLonger
         case .all(let forms): forms.contains(where: \.makesLonger)
         }
     }
@@ -115,7 +111,7 @@ enum OperatorForm: Hashable, Sendable {
     /// Returns the predicate on elements of one of the operators.
     func predicate(ofStep step: Int) -> ResolvedPredicate? {
         switch self {
-        case .pullWhere(let predicate): return predicate
+        case .json(.pullWhere(let predicate)): return predicate
         case .array(let form):
             guard case .pullWhere(let predicate) = form.operation else { return nil }
             return predicate

@@ -47,8 +47,7 @@ struct OperatorText {
         case .all(let forms): forms
         // These use their operands many times.
         case .setMember, .computeMember, .unsetMember: [form]
-        case .compute, .unset, .setOnInsert, .push, .addToSet, .pull, .pullWhere, .pop, .setElement, .array, .members:
-            nil
+        case .compute, .unset, .setOnInsert, .json, .array, .members: nil
         }
     }
 
@@ -153,33 +152,33 @@ private struct Step {
             return "CASE WHEN false THEN \(x) END"
         case .setOnInsert, .members:
             return "\(x)"
-        case .push(at: .last):
+        case .json(.push(at: .last)):
             return "coalesce(\(x), '[]') || \(operand(0))"
-        case .push(at: .first):
+        case .json(.push(at: .first)):
             return "\(operand(0)) || coalesce(\(x), '[]')"
-        case .addToSet:
+        case .json(.addToSet):
             return """
                 coalesce(\(x), '[]') || coalesce((SELECT jsonb_agg("v"."e" ORDER BY "v"."n") \
                 FROM jsonb_array_elements(\(operand(0))) WITH ORDINALITY AS "v" ("e", "n") WHERE NOT EXISTS \
                 (SELECT FROM jsonb_array_elements(coalesce(\(x), '[]')) AS "o" ("e") WHERE "o"."e" = "v"."e")), '[]')
                 """
-        case .pull:
+        case .json(.pull):
             return """
                 coalesce((SELECT jsonb_agg("o"."e" ORDER BY "o"."n") \
                 FROM jsonb_array_elements(\(x)) WITH ORDINALITY AS "o" ("e", "n") WHERE NOT EXISTS \
                 (SELECT FROM jsonb_array_elements(\(operand(0))) AS "v" ("e") WHERE "v"."e" = "o"."e")), '[]')
                 """
-        case .pullWhere:
+        case .json(.pullWhere):
             return """
                 coalesce((SELECT jsonb_agg("e1"."value" ORDER BY "e1"."n") \
                 FROM jsonb_array_elements(\(x)) WITH ORDINALITY AS "e1" ("value", "n") \
                 WHERE (\(predicate)) IS NOT TRUE), '[]')
                 """
-        case .pop(.first):
+        case .json(.pop(.first)):
             return "coalesce(\(x), '[]') - 0"
-        case .pop(.last):
+        case .json(.pop(.last)):
             return "coalesce(\(x), '[]') - (-1)"
-        case .setElement:
+        case .json(.setElement):
             return "jsonb_set(\(x), ARRAY[\(operand(0))::text], \(operand(1)), false)"
         case .setMember:
             return member(operand(1))
@@ -241,9 +240,9 @@ private struct Step {
     var condition: StatementTemplate? {
         switch form {
         case .compute, .unset, .setOnInsert, .members, .all: nil
-        case .push, .addToSet, .pull, .pullWhere, .pop: "coalesce(jsonb_typeof(\(x)), 'array') = 'array'"
-        case .setElement:
+        case .json(.setElement):
             "CASE WHEN jsonb_typeof(\(x)) = 'array' THEN jsonb_array_length(\(x)) > \(operand(0)) ELSE false END"
+        case .json: "coalesce(jsonb_typeof(\(x)), 'array') = 'array'"
         case .setMember, .unsetMember: objects
         case .computeMember(let arithmetic):
             """
@@ -263,19 +262,19 @@ private struct Step {
     var wholeCondition: StatementTemplate? {
         guard let condition else { return nil }
         switch form {
-        case .compute, .unset, .setOnInsert, .members, .all, .pull, .pullWhere, .pop, .unsetMember:
+        case .compute, .unset, .setOnInsert, .members, .all, .json(.pull), .json(.pullWhere), .json(.pop), .unsetMember:
             return condition
-        case .push:
+        case .json(.push):
             return """
                 CASE WHEN NOT (\(condition)) THEN false ELSE \(hasRoomForAll) END
                 """
-        case .addToSet:
+        case .json(.addToSet):
             // Usually there is room for all elements, even if some are duplicates.
             return """
                 CASE WHEN NOT (\(condition)) THEN false WHEN \(hasRoomForAll) THEN true ELSE \
                 (SELECT \(Self.room("\"g\".\"x\"", elements: nil)) FROM (SELECT \(value) AS "x" OFFSET 0) AS "g") END
                 """
-        case .setElement, .setMember, .computeMember:
+        case .json(.setElement), .setMember, .computeMember:
             return "CASE WHEN \(condition) THEN octet_length((\(value))::text) <= 1048576 ELSE false END"
         case .array(let form):
             return text(of: form).wholeCondition

@@ -122,24 +122,26 @@ extension RecordColumn {
         switch step.kind {
         case .push(let elements, let end):
             let elements = try text(elements)
-            return (FieldOperator(.push(.json(elements), at: end)), .push(at: end), [.json(elements)])
+            return (FieldOperator(.push(.json(elements), at: end)), .json(.push(at: end)), [.json(elements)])
         case .addToSet(let elements):
             // Without duplicates, as a new record stores it.
             let all = FieldOperator(.addToSet(.json(try text(elements))))
             guard case .json(let elements) = try all.apply(to: .null, isNew: true, field: field, of: type) else {
                 throw unfit(step)
             }
-            return (FieldOperator(.addToSet(.json(elements))), .addToSet, [.json(elements)])
+            return (FieldOperator(.addToSet(.json(elements))), .json(.addToSet), [.json(elements)])
         case .pull(let elements):
             let elements = try text(elements)
-            return (FieldOperator(.pull(.json(elements))), .pull, [.json(elements)])
+            return (FieldOperator(.pull(.json(elements))), .json(.pull), [.json(elements)])
         case .pullWhere(let predicate):
-            return (step, .pullWhere(try resolved(predicate)), [])
+            return (step, .json(.pullWhere(try resolved(predicate))), [])
         case .pop(let end):
-            return (step, .pop(end), [])
+            return (step, .json(.pop(end)), [])
         case .setElement(let index, let element):
             let element = try text(element)
-            return (FieldOperator(.setElement(index, .json(element))), .setElement, [.index(index), .json(element)])
+            return (
+                FieldOperator(.setElement(index, .json(element))), .json(.setElement), [.index(index), .json(element)]
+            )
         case .setMember(let path, let member):
             let member = try text(member)
             return (
@@ -161,7 +163,7 @@ extension RecordColumn {
         _ resolve: (RecordID) throws(SkyrowError) -> RecordID
     ) throws(SkyrowError) -> (change: FieldOperator, form: OperatorForm, operands: [SettledOperator.Operand])? {
         guard case .array(let element) = type.column.kind else { throw unfit(step) }
-        func form(_ operation: ArrayOperatorForm.Operation) -> OperatorForm {
+        func form(_ operation: ArrayOperation) -> OperatorForm {
             .array(ArrayOperatorForm(operation: operation, element: element))
         }
         func elements(_ operand: RecordValue) throws(SkyrowError) -> RecordValue {
