@@ -12,18 +12,7 @@ enum RPCBody {
 
     static func call(_ action: ActionDescription, parameters: ((JSONWriter) -> Void)?) -> [UInt8] {
         let writer = JSONWriter()
-        writer.beginObject()
-        writer.key("jsonrpc")
-        writer.string("2.0")
-        writer.key("id")
-        writer.integer(id)
-        writer.key("method")
-        writer.string(action.name.rawValue)
-        if let parameters {
-            writer.key("params")
-            parameters(writer)
-        }
-        writer.endObject()
+        write(action.name, id: id, to: writer, parameters: parameters)
         return writer.bytes
     }
 
@@ -32,26 +21,34 @@ enum RPCBody {
         let writer = JSONWriter()
         writer.beginArray()
         for (id, request) in calls {
-            writer.beginObject()
-            writer.key("jsonrpc")
-            writer.string("2.0")
-            writer.key("id")
-            writer.integer(id)
-            writer.key("method")
             switch request {
             case .subscribe(let request):
-                writer.string(Actions.liveSubscribe.name.rawValue)
-                writer.key("params")
-                Actions.liveSubscribe.parameters.write(request, writer)
+                let action = Actions.liveSubscribe
+                write(action.name, id: id, to: writer) { action.parameters.write(request, $0) }
             case .watch(let request):
-                writer.string(Actions.liveWatch.name.rawValue)
-                writer.key("params")
-                Actions.liveWatch.parameters.write(request, writer)
+                let action = Actions.liveWatch
+                write(action.name, id: id, to: writer) { action.parameters.write(request, $0) }
             }
-            writer.endObject()
         }
         writer.endArray()
         return writer.bytes
+    }
+
+    private static func write(
+        _ action: ActionName,
+        id: Int,
+        to writer: JSONWriter,
+        parameters: ((JSONWriter) -> Void)?
+    ) {
+        writer.beginObject()
+        writer.member("jsonrpc", "2.0")
+        writer.member("id", id)
+        writer.member("method", action.rawValue)
+        if let parameters {
+            writer.key("params")
+            parameters(writer)
+        }
+        writer.endObject()
     }
 
     /// Reads a response; throws the server's error, or that the response is not from the service.
