@@ -47,10 +47,9 @@ struct EmbeddedCluster: Sendable {
         try await run(
             majorVersion,
             "postgres",
-            mode: "--single",
             in: unfinished,
             ["postgres"],
-            input: "CREATE DATABASE \(Self.database);\n"
+            statements: "CREATE DATABASE \(Self.database);\n"
         )
         try await separateRoles(majorVersion: majorVersion, in: unfinished)
 
@@ -65,10 +64,9 @@ struct EmbeddedCluster: Sendable {
         try await run(
             majorVersion,
             "postgres",
-            mode: "--single",
             in: path,
             ["-j", "-c", "exit_on_error=on", Self.database],
-            input: ClusterRole.script
+            statements: ClusterRole.script
         )
         let marker = try FileDescriptor(
             opening: "\(path)/\(ClusterRole.marker)",
@@ -116,15 +114,14 @@ struct EmbeddedCluster: Sendable {
     private func run(
         _ majorVersion: Int,
         _ program: String,
-        mode: String? = nil,
         in path: String,
         _ arguments: [String],
-        input: String? = nil
+        statements: String? = nil
     ) async throws(ToolError) {
         let logLength = Self.length(of: directory.log)
         // The free space before the run: a failed program frees its files, and its log may have had no space.
         let room = availableBytes(at: directory.path)
-        let status = try await launch(majorVersion, program, mode: mode, in: path, arguments, input: input).exit
+        let status = try await launch(majorVersion, program, in: path, arguments, statements: statements).exit
         guard status == .exited(0) else {
             let advice = Self.advice(room: room, log: logText(from: logLength), at: directory.path)
             throw .failure("\(program) failed with \(status). \(advice)\(logExcerpt(from: logLength))")
@@ -153,13 +150,14 @@ struct EmbeddedCluster: Sendable {
 
     /// Runs a program on a cluster. For the account `postgres`, the directory is named by the inherited descriptor 3,
     /// so the account needs no access to the parent directories, such as root's home.
+    ///
+    /// - Parameter statements: the input of `postgres`, which executes it without a server.
     private func launch(
         _ majorVersion: Int,
         _ program: String,
-        mode: String? = nil,
         in path: String,
         _ arguments: [String],
-        input: String? = nil
+        statements: String? = nil
     ) async throws(ToolError) -> ChildProcess {
         guard let binaries = installations.first(where: { $0.majorVersion == majorVersion })?.binaries else {
             throw .failure("PostgreSQL \(majorVersion) is not installed.")
@@ -168,11 +166,12 @@ struct EmbeddedCluster: Sendable {
         let folder = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
         let place = account == .oneself ? path : "/proc/self/fd/3"
         // `postgres` requires --single as its first argument.
-        let words = account.commandPrefix + ["\(binaries)/\(program)"] + (mode.map { [$0] } ?? []) + ["-D", place]
+        let mode = statements == nil ? [] : ["--single"]
+        let words = account.commandPrefix + ["\(binaries)/\(program)"] + mode + ["-D", place]
         var command = Command(
             words + arguments,
             environment: ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"],
-            descriptors: [try Self.input(input), log, log, folder]
+            descriptors: [try Self.input(statements), log, log, folder]
         )
         command.leavesProcessGroup = true
         return try await ChildProcess.launch(command)
