@@ -58,6 +58,16 @@ struct AccountPageText: Sendable {
         )
     }
 
+    /// The first lines of every page, also of that at `/`.
+    static let head = """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="robots" content="noindex">
+        """
+
     /// Returns a complete document.
     ///
     /// - Parameters:
@@ -73,12 +83,7 @@ struct AccountPageText: Sendable {
     ) -> String {
         let logo = logo.map { "<img src=\"\($0)\" alt=\"\">\n" } ?? ""
         return """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="robots" content="noindex">
+            \(head)
             <title>\(isFailure ? "Error: " : "")\(title) – \(application.escapedForHTML)</title>
             <link rel="stylesheet" href="\(style)">
             </head>

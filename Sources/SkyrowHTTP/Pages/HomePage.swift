@@ -8,19 +8,14 @@ extension RequestOutcome {
             status: .ok,
             fields: [HTTPField("vary", "accept")] + AccountPageVisit.fields,
             contentType: .other("text/html; charset=utf-8"),
-            body: ByteBuffer(staticString: homePage)
+            body: ByteBuffer(string: homePage)
         )
         return RequestOutcome(response, .home)
     }
 }
 
-private let homePage: StaticString = """
-    <!DOCTYPE html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="robots" content="noindex">
+private let homePage = """
+    \(AccountPageText.head)
     <title>Skyrow</title>
     <meta name="color-scheme" content="light dark">
     </head>
