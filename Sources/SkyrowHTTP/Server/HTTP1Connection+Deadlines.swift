@@ -10,7 +10,7 @@ extension HTTP1Connection {
         }
         perform(sequence.check(now: now, isIdle: isIdle, loop.limits))
         guard sequence.isOpen else { return }
-        let isReadHeldBack = readIsHeldBack
+        let isReadHeldBack = heldRead.isHeldBack
         let limits = loop.limits
         let late = arriving?.lifecycle.check(now: now, isReadHeldBack: isReadHeldBack, limits)
         perform(late, isCurrent: false)

@@ -55,7 +55,7 @@ extension HTTP1Connection {
         let counter = ReceivedBytes()
         let frames = WebSocketFrameDecoder(maxFrameSize: min(loop.limits.body, Int(UInt32.max)))
         let socket = WebSocketConnection(upgrade, loop: loop, usage: usage, counter: counter, onClose: handOver())
-        let wasHeldBack = readIsHeldBack
+        let wasHeldBack = heldRead.isHeldBack
         try pipeline.addHandlers(counter, ByteToMessageHandler(frames), WebSocketFrameEncoder(), socket)
         // Bytes that the client sent after its request go to the remaining handlers.
         pipeline.removeHandler(self, promise: nil)

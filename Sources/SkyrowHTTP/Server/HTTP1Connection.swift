@@ -40,7 +40,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
     var queue = CircularBuffer<Item>(initialCapacity: 2)
     var current: Current?
     var lastNumber: UInt64 = 0
-    private(set) var readIsHeldBack = false
+    private(set) var heldRead = HeldRead()
 
     var isDraining = false
     var hasUnflushedBytes = false
@@ -107,11 +107,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
     }
 
     func read(context: ChannelHandlerContext) {
-        if holdsBackReads {
-            readIsHeldBack = true
-        } else {
-            context.read()
-        }
+        if heldRead.begins(unless: holdsBackReads) { context.read() }
     }
 
     private var holdsBackReads: Bool {
@@ -119,9 +115,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
     }
 
     func resumeReading() {
-        guard readIsHeldBack, !holdsBackReads else { return }
-        readIsHeldBack = false
-        context?.read()
+        if heldRead.resumes(unless: holdsBackReads) { context?.read() }
     }
 
     private func begin(_ head: HTTPRequestHead) {

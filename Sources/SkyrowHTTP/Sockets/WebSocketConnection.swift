@@ -52,7 +52,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     private var runningBytes = 0
     /// The number of messages so far.
     private(set) var number: UInt64 = 0
-    private(set) var readIsHeldBack = false
+    private var heldRead = HeldRead()
     private var hold: BodyHold?
     private var standing: RequestStanding
     private var isStarting = false
@@ -138,11 +138,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     // MARK: - Reading
 
     func read(context: ChannelHandlerContext) {
-        if holdsBackReads {
-            readIsHeldBack = true
-        } else {
-            context.read()
-        }
+        if heldRead.begins(unless: holdsBackReads) { context.read() }
     }
 
     /// Reading is suspended while enough calls run or the client does not read its responses.
@@ -151,9 +147,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     }
 
     func resumeReading() {
-        guard readIsHeldBack, !holdsBackReads else { return }
-        readIsHeldBack = false
-        context?.read()
+        if heldRead.resumes(unless: holdsBackReads) { context?.read() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -360,7 +354,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
             lifecycle.check(
                 now: now,
                 partial: partialMessage,
-                isReadHeldBack: readIsHeldBack,
+                isReadHeldBack: heldRead.isHeldBack,
                 loop.limits
             )
         )

@@ -20,7 +20,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
     private(set) var hasHead = false
     private(set) var inputHasEnded = false
     private(set) var isClosed = false
-    private var readIsHeldBack = false
+    private var heldRead = HeldRead()
 
     /// How many frames of the response are unsent, and when the client last received some.
     var unsent = 0
@@ -60,12 +60,10 @@ final class HTTP2Stream: ChannelDuplexHandler {
     // MARK: - Reading
 
     func read(context: ChannelHandlerContext) {
-        if exchange?.lifecycle.isFull == true {
-            readIsHeldBack = true
-        } else {
-            context.read()
-        }
+        if heldRead.begins(unless: isFull) { context.read() }
     }
+
+    private var isFull: Bool { exchange?.lifecycle.isFull == true }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -165,9 +163,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
     /// Notes that the service has read a part of the body.
     func taken(_ bytes: Int) {
         exchange?.taken(bytes)
-        guard readIsHeldBack, exchange?.lifecycle.isFull != true else { return }
-        readIsHeldBack = false
-        context?.read()
+        if heldRead.resumes(unless: isFull) { context?.read() }
     }
 
     // MARK: - Events
@@ -200,7 +196,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
             reset(.cancel)
             return
         }
-        perform(exchange?.lifecycle.check(now: now, isReadHeldBack: readIsHeldBack, loop.limits))
+        perform(exchange?.lifecycle.check(now: now, isReadHeldBack: heldRead.isHeldBack, loop.limits))
     }
 
     func reset(_ code: HTTP2ErrorCode) {
