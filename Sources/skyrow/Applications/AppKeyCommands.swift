@@ -121,18 +121,10 @@ struct AppHostCommand: AsyncParsableCommand {
 struct AppHostAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a host name.")
 
-    @OptionGroup var application: ChangedApplication
-
-    @Argument(help: "The host name, without a port.")
-    var hostName: String
+    @OptionGroup var host: ChangedHost
 
     func run() async throws {
-        try await reportingErrors {
-            let host = try skyrow.hostName(hostName)
-            try await application.change { registry, name throws(SkyrowError) in
-                try await registry.add(host, to: name)
-            }
-        }
+        try await reportingErrors { try await host.change(isAdded: true) }
     }
 }
 
@@ -140,17 +132,24 @@ struct AppHostAddCommand: AsyncParsableCommand {
 struct AppHostRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a host name.")
 
+    @OptionGroup var host: ChangedHost
+
+    func run() async throws {
+        try await reportingErrors { try await host.change(isAdded: false) }
+    }
+}
+
+/// The host name of `app host add` and `app host remove`.
+struct ChangedHost: ParsableArguments {
     @OptionGroup var application: ChangedApplication
 
     @Argument(help: "The host name, without a port.")
     var hostName: String
 
-    func run() async throws {
-        try await reportingErrors {
-            let host = try skyrow.hostName(hostName)
-            try await application.change { registry, name throws(SkyrowError) in
-                try await registry.remove(host, from: name)
-            }
+    fileprivate func change(isAdded: Bool) async throws(ToolError) {
+        let host = try skyrow.hostName(hostName)
+        try await application.change { registry, name throws(SkyrowError) in
+            if isAdded { try await registry.add(host, to: name) } else { try await registry.remove(host, from: name) }
         }
     }
 }

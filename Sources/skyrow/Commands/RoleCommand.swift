@@ -127,6 +127,9 @@ struct RoleMembersCommand: AsyncParsableCommand {
 
 /// The arguments of `role add` and `role remove`.
 struct RoleMemberOptions: ParsableArguments {
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
     @Argument(help: "The name of the role.")
     var role: String
 
@@ -146,7 +149,19 @@ struct RoleMemberOptions: ParsableArguments {
         guard !users.isEmpty || !roles.isEmpty else { throw ValidationError("Specify a --user or a --role.") }
     }
 
-    func request(to application: OperatedApplication) async throws(ToolError) -> RoleChange {
+    /// Changes the members of the role, and prints how many.
+    func change(
+        by action: Action<RoleChange, Int>,
+        _ text: (_ count: Int, _ role: RoleName) -> String
+    ) async throws(ToolError) {
+        try await withApplication(options) { application throws(ToolError) in
+            let request = try await request(to: application)
+            let count = try await application.run(action, request)
+            print(output.isJSON ? json(action, count) : text(count, request.role))
+        }
+    }
+
+    private func request(to application: OperatedApplication) async throws(ToolError) -> RoleChange {
         var ids: [UserID] = []
         for user in users { ids.append(try await application.store.account(named: user).id) }
         let names = ([role] + roles).map { RoleName($0) }
@@ -166,17 +181,11 @@ struct RoleAddCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: DatabaseOptions
-    @OptionGroup var output: OutputOptions
     @OptionGroup var members: RoleMemberOptions
 
     func run() async throws {
         try await reportingErrors {
-            try await withApplication(options) { application throws(ToolError) in
-                let request = try await members.request(to: application)
-                let added = try await application.run(Actions.roleAdd, request)
-                print(output.isJSON ? json(Actions.roleAdd, added) : "Added \(added) to \(request.role).")
-            }
+            try await members.change(by: Actions.roleAdd) { count, role in "Added \(count) to \(role)." }
         }
     }
 }
@@ -189,17 +198,11 @@ struct RoleRemoveCommand: AsyncParsableCommand {
         discussion: "Every running service of the application applies the change within a second."
     )
 
-    @OptionGroup var options: DatabaseOptions
-    @OptionGroup var output: OutputOptions
     @OptionGroup var members: RoleMemberOptions
 
     func run() async throws {
         try await reportingErrors {
-            try await withApplication(options) { application throws(ToolError) in
-                let request = try await members.request(to: application)
-                let removed = try await application.run(Actions.roleRemove, request)
-                print(output.isJSON ? json(Actions.roleRemove, removed) : "Removed \(removed) from \(request.role).")
-            }
+            try await members.change(by: Actions.roleRemove) { count, role in "Removed \(count) from \(role)." }
         }
     }
 }

@@ -167,27 +167,10 @@ struct SchemaFollowCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: DatabaseOptions
-
-    @Argument(help: "The record type.")
-    var type: String
+    @OptionGroup var followed: FollowedType
 
     func run() async throws {
-        try await reportingErrors {
-            let type = try recordType(type)
-            try await withSchemaStore(options) { store, schema throws(ToolError) in
-                try await failingAsTool { try await store.follow(type) }
-                try await settleIndexes(of: type, in: store)
-                let indexes = try await failingAsTool { try await store.indexes(of: type) }
-                if let failed = indexes.first(where: { $0.state == .failed && $0.isOfFollowedType }) {
-                    throw .failure(
-                        "The index could not be built (\(failed.failure?.reason.rawValue ?? "unknown")). Run the command again "
-                            + "after fixing the cause."
-                    )
-                }
-                print("\(type) is followed: an index finds its changes.")
-            }
-        }
+        try await reportingErrors { try await followed.change(isFollowed: true) }
     }
 }
 
@@ -201,19 +184,37 @@ struct SchemaUnfollowCommand: AsyncParsableCommand {
             """
     )
 
+    @OptionGroup var followed: FollowedType
+
+    func run() async throws {
+        try await reportingErrors { try await followed.change(isFollowed: false) }
+    }
+}
+
+/// The record type of `schema follow` and `schema unfollow`.
+struct FollowedType: ParsableArguments {
     @OptionGroup var options: DatabaseOptions
 
     @Argument(help: "The record type.")
     var type: String
 
-    func run() async throws {
-        try await reportingErrors {
-            let type = try recordType(type)
-            try await withSchemaStore(options) { store, schema throws(ToolError) in
-                try await failingAsTool { try await store.unfollow(type) }
-                try await settleIndexes(of: type, in: store)
-                print("\(type) is no longer followed.")
+    /// Builds or drops the index that finds the changes of the type, and prints the result.
+    fileprivate func change(isFollowed: Bool) async throws(ToolError) {
+        let type = try recordType(type)
+        try await withSchemaStore(options) { store, _ throws(ToolError) in
+            try await failingAsTool {
+                if isFollowed { try await store.follow(type) } else { try await store.unfollow(type) }
             }
+            try await settleIndexes(of: type, in: store)
+            guard isFollowed else { return print("\(type) is no longer followed.") }
+            let indexes = try await failingAsTool { try await store.indexes(of: type) }
+            if let failed = indexes.first(where: { $0.state == .failed && $0.isOfFollowedType }) {
+                throw .failure(
+                    "The index could not be built (\(failed.failure?.reason.rawValue ?? "unknown")). Run the command again "
+                        + "after fixing the cause."
+                )
+            }
+            print("\(type) is followed: an index finds its changes.")
         }
     }
 }

@@ -40,6 +40,26 @@ struct OperatedApplication: Sendable {
     }
 }
 
+/// The account that a command shows or changes.
+struct NamedAccount: ParsableArguments {
+    @OptionGroup var options: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The id, username or mail address of the account.")
+    var name: String
+
+    /// Calls `body` with the account, and prints the account that it returns.
+    func printing(
+        readsOnly: Bool = false,
+        _ body: (OperatedApplication, AccountSummary) async throws(ToolError) -> AccountSummary
+    ) async throws(ToolError) {
+        try await withApplication(options, readsOnly: readsOnly) { application throws(ToolError) in
+            let account = try await body(application, try await application.store.account(named: name))
+            print(output.isJSON ? account.json() : account.text())
+        }
+    }
+}
+
 /// Calls `body` with the actions of the settings' application. Its login keys are those of the settings, or all keys in the
 /// database.
 ///

@@ -18,11 +18,7 @@ struct UserDeleteCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: DatabaseOptions
-    @OptionGroup var output: OutputOptions
-
-    @Argument(help: "The id, username or mail address of the account.")
-    var name: String
+    @OptionGroup var account: NamedAccount
 
     @Flag(help: "Set references of other records to the user to null if they prevent the deletion.")
     var release = false
@@ -32,8 +28,8 @@ struct UserDeleteCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try await withApplication(options) { application throws(ToolError) in
-                let account = try await application.store.account(named: name)
+            try await withApplication(account.options) { application throws(ToolError) in
+                let account = try await application.store.account(named: account.name)
                 let id = account.id
                 if !yes {
                     let keys = account.loginKeys.sorted { $0.key < $1.key }.map(\.value).joined(separator: ", ")
@@ -43,7 +39,7 @@ struct UserDeleteCommand: AsyncParsableCommand {
                 // The deletion needs the record types and the delete rules of their references.
                 try await failingAsTool { try await application.store.cache.reload() }
                 let report = try await application.run(Actions.userDelete, UserDeletion(userID: id, releases: release))
-                print(output.isJSON ? report.json(of: id) : report.text(of: id))
+                print(self.account.output.isJSON ? report.json(of: id) : report.text(of: id))
             }
         }
     }

@@ -17,11 +17,7 @@ struct UserDisableCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: DatabaseOptions
-    @OptionGroup var output: OutputOptions
-
-    @Argument(help: "The id, username or mail address of the account.")
-    var name: String
+    @OptionGroup var account: NamedAccount
 
     @Option(help: ArgumentHelp("The message for the user.", valueName: "text"))
     var message: String?
@@ -41,9 +37,8 @@ struct UserDisableCommand: AsyncParsableCommand {
             if let message, message.utf8.count > DisabledState.maximumMessageBytes {
                 throw ToolError.usage("--message must have at most \(DisabledState.maximumMessageBytes) bytes.")
             }
-            try await withApplication(options) { application throws(ToolError) in
-                let account = try await application.setDisabled(true, name, message: message, until: expiry)
-                print(output.isJSON ? account.json() : account.text())
+            try await account.printing { application, account throws(ToolError) in
+                try await application.setDisabled(true, account.id, message: message, until: expiry)
             }
         }
     }
@@ -64,17 +59,12 @@ struct UserEnableCommand: AsyncParsableCommand {
         abstract: "Enable a disabled account."
     )
 
-    @OptionGroup var options: DatabaseOptions
-    @OptionGroup var output: OutputOptions
-
-    @Argument(help: "The id, username or mail address of the account.")
-    var name: String
+    @OptionGroup var account: NamedAccount
 
     func run() async throws {
         try await reportingErrors {
-            try await withApplication(options) { application throws(ToolError) in
-                let account = try await application.setDisabled(false, name)
-                print(output.isJSON ? account.json() : account.text())
+            try await account.printing { application, account throws(ToolError) in
+                try await application.setDisabled(false, account.id)
             }
         }
     }
@@ -84,11 +74,10 @@ extension OperatedApplication {
     /// Disables or enables an account, and returns its new state.
     fileprivate func setDisabled(
         _ isDisabled: Bool,
-        _ name: String,
+        _ id: UserID,
         message: String? = nil,
         until expiry: Timestamp? = nil
     ) async throws(ToolError) -> AccountSummary {
-        let id = try await store.account(named: name).id
         let state = DisabledState(userID: id, isDisabled: isDisabled, message: message, expiry: expiry)
         try await run(Actions.authDisableSet, state)
         return try await store.account(named: id.rawValue)

@@ -23,18 +23,13 @@ struct UserFactorRemoveCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: DatabaseOptions
-    @OptionGroup var output: OutputOptions
-
-    @Argument(help: "The id, username or mail address of the account.")
-    var name: String
+    @OptionGroup var account: NamedAccount
 
     func run() async throws {
         try await reportingErrors {
-            try await withApplication(options) { application throws(ToolError) in
-                let account = try await application.store.account(named: name)
+            try await account.printing { application, account throws(ToolError) in
                 try await application.run(Actions.authTOTPRemove, (), for: account.id)
-                print(output.isJSON ? account.json() : account.text())
+                return account
             }
         }
     }

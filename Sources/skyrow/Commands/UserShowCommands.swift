@@ -39,19 +39,11 @@ struct UserListCommand: AsyncParsableCommand {
 struct UserShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Show an account.")
 
-    @OptionGroup var options: DatabaseOptions
-    @OptionGroup var output: OutputOptions
-
-    @Argument(help: "The id, username or mail address of the account.")
-    var name: String
+    @OptionGroup var account: NamedAccount
 
     func run() async throws {
         try await reportingErrors {
-            try await withApplication(options, readsOnly: true) { application throws(ToolError) in
-                let store = application.store
-                let account = try await store.account(named: name)
-                print(output.isJSON ? account.json() : account.text())
-            }
+            try await account.printing(readsOnly: true) { _, account in account }
         }
     }
 }
