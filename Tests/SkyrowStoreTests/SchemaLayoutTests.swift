@@ -292,7 +292,7 @@ import Testing
                 let error = await #expect(throws: (any Error).self) {
                     try await psql("SELECT _create_type($name$\(name)$name$)")
                 }
-                #expect(error.map { "\($0)".contains("A record type is named") } ?? false, "\(name)")
+                #expect(error.map { "\($0)".contains("A record type name must be") } ?? false, "\(name)")
             }
         }
     }
