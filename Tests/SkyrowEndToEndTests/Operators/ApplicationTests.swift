@@ -275,11 +275,6 @@ import Testing
     /// fewer, for the time that their tables take to be made.
     @Test func idleApplicationsTakeLittle() async throws {
         try await withService { service in
-            func resident() throws -> Int {
-                let status = try String(contentsOfFile: "/proc/\(service.process.processID)/status", encoding: .utf8)
-                let line = try #require(status.firstMatch(of: /VmRSS:\s+(\d+) kB/))
-                return try #require(Int(line.1))
-            }
             func connections() async throws -> Int {
                 let query = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, 'skyrow ')"
                 return try #require(Int(try await service.psql(query)))
@@ -293,10 +288,10 @@ import Testing
             }
             // The first also take what all have in common.
             try await ask(keys.prefix(first))
-            let before = (try resident(), try await connections())
+            let before = (try ownMemory(of: service.process), try await connections())
             try await ask(keys.dropFirst(first))
-            let after = (try resident(), try await connections())
-            #expect(after.0 - before.0 < (shops - first) * 300, "\(before.0) kB before, \(after.0) kB after")
+            let after = (try ownMemory(of: service.process), try await connections())
+            #expect(after.0 - before.0 < (shops - first) * 300_000, "\(before.0) bytes before, \(after.0) after")
             #expect(after.1 < shops / 2 + before.1)
         }
     }
