@@ -271,8 +271,9 @@ import Testing
         #expect(show.output == "of shop|1|")
     }
 
-    /// A hundred take less than 20 MB of a release, in which one takes 170 kB; a debug build takes half as much again. These are
-    /// fewer, for the time that their tables take to be made.
+    /// In a release an idle application takes 0.2 MB at first and 0.3 MB when its timers have run for some minutes; in a debug build
+    /// it takes half as much again. So the bound is that of a debug build after minutes, which a slow machine may need. These are
+    /// fewer than a hundred, for the time that their tables take to be made.
     @Test func idleApplicationsTakeLittle() async throws {
         try await withService { service in
             func connections() async throws -> Int {
@@ -291,7 +292,7 @@ import Testing
             let before = (try ownMemory(of: service.process), try await connections())
             try await ask(keys.dropFirst(first))
             let after = (try ownMemory(of: service.process), try await connections())
-            #expect(after.0 - before.0 < (shops - first) * 300_000, "\(before.0) bytes before, \(after.0) after")
+            #expect(after.0 - before.0 < (shops - first) * 600_000, "\(before.0) bytes before, \(after.0) after")
             #expect(after.1 < shops / 2 + before.1)
         }
     }
