@@ -105,7 +105,6 @@ final class TransferEngine: Sendable {
             return !state.hasThread
         }
         guard startsThread else { return }
-        // libcurl and its TLS library need 100 KB of stack.
         if DetachedThread.start(stackSize: 1 << 20, run) != 0 { giveUp(.noThread) }
     }
 

@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An HTTP proxy that connects to one server, whatever the name, and notes the first line of each request.
+/// An HTTP proxy that connects every name to one server, and notes the first line of each request.
 final class ConnectProxy: Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let listener: any Channel

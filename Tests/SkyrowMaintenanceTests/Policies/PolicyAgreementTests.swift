@@ -316,7 +316,7 @@ import Testing
                     try #require(done.count == changes.count)
                     for ((isNew, number), done) in zip(changes, done) {
                         let may = stands(.update, "title", number) || !isNew && stands(.read, "title", number)
-                        // Whom the rule leaves out whatever it depends on has no right to name the column.
+                        // A user that the rule refuses in every record has no right to name the column.
                         let isNamed = !(access.fields[field("title")]?[.update] ?? [.users]).isEmpty
                         #expect(
                             done == (may && isNamed ? "yes" : "no"),
