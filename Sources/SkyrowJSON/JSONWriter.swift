@@ -28,6 +28,8 @@ package final class JSONWriter {
     @usableFromInline let storage: UnsafeMutablePointer<Storage>
     /// The account that limits the text, if any; see JSONWriter+Bound.
     package let account: ResponseAccount?
+    /// Makes the member `$url` of files; nil for a text without addresses.
+    package var links: (any AssetLinks)?
     var bound = Bound()
 
     /// - Parameter account: the account that memory is taken from as the text grows.

@@ -47,6 +47,7 @@ extension RecordValue {
             case .bytes(let bytes): bytes.count
             case .reference(let id): 64 + id.id.utf8.count
             case .geometry(let geometry): MemoryLayout<Location>.stride * geometry.positions.count
+            case .asset(let asset): asset.name.rawValue.utf8.count + (asset.url?.utf8.count ?? 0)
             case .array(let elements): elements.reduce(0) { $0 + $1.heldBytes }
             case .null, .integer, .number, .boolean, .datetime, .sequence, .location, .relation: 0
             }

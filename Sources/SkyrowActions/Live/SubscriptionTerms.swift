@@ -151,7 +151,8 @@ extension ResolvedLiteral {
         default: break
         }
         switch (kind, self) {
-        case (.string, .text), (.user, .text), (.integer, .integer), (.boolean, .boolean), (.datetime, .datetime),
+        case (.string, .text), (.user, .text), (.asset, .text), (.integer, .integer), (.boolean, .boolean),
+            (.datetime, .datetime),
             (.bytes, .bytes), (.array(.string), .text), (.array(.integer), .integer), (.array(.boolean), .boolean):
             return self
         // NaN equals itself in a query, but not in a hash table.

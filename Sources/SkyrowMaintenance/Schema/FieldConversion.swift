@@ -70,9 +70,14 @@ package struct FieldConversion: Hashable, Sendable {
         if conversion.changesColumn {
             statements.append("\(alter) TYPE \(type.sqlType) USING \(column)::\(type.sqlType)")
         }
-        if case .reference(let target) = to,
-            let reference = try ReferenceColumn(target: target, onDelete: onDelete).constraint(of: column, in: schema)
-        {
+        let reference: SQL? =
+            switch to {
+            case .reference(let target):
+                try ReferenceColumn(target: target, onDelete: onDelete).constraint(of: column, in: schema)
+            case .asset: AssetColumn().constraint(of: column, in: schema)
+            default: nil
+            }
+        if let reference {
             let validity: SQL = isGradual ? " NOT VALID" : ""
             statements.append("ALTER TABLE \(table) ADD FOREIGN KEY (\(column)) \(reference)\(validity)")
         }

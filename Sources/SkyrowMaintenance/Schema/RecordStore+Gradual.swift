@@ -279,7 +279,8 @@ private struct GradualRun {
         let table = try SchemaChange.table(type, schema)
         let column = try SQLIdentifier(field.rawValue)
         try await requireFit(field, conversion, of: type)
-        if !conversion.indexes.isEmpty || conversion.to.target != nil { try await buildReferenceIndex(field, of: type) }
+        let refers = conversion.to.target != nil || conversion.to.hasForeignKey
+        if !conversion.indexes.isEmpty || refers { try await buildReferenceIndex(field, of: type) }
         // From here on dangling references are refused.
         try await briefly(try conversion.statements(field, of: type, in: schema, isGradual: true))
         do {

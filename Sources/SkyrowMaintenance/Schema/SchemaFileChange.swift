@@ -79,6 +79,7 @@ extension SchemaFileChange {
         case .deleteType: [TableLock(.dropped, type)]
         case .convertField(let field, let conversion, _):
             [TableLock(.dropped, type, field)] + (conversion.to.target.map { [TableLock(.referred, $0)] } ?? [])
+                + (conversion.to == .asset ? [TableLock(.files, type)] : [])
         case .setDeleteRule(_, let field, let target, _, _):
             [TableLock(.dropped, type, field), TableLock(.referred, target)]
         case .setTextLanguage, .setDefault, .createIndex, .deleteIndex, .setLive: [TableLock(.changed, type)]

@@ -43,7 +43,7 @@ extension InventoryTable {
             let isFilled = field.details.defaultValue != nil || field.isIdentity
             if field.details.isNotNull, !isFilled { faults.append(.required) }
         }
-        guard case .reference = field.type else { return faults }
+        guard field.type.hasForeignKey else { return faults }
         if !indexes.contains(where: { answersReference($0, name) }) { faults.append(.noReferenceIndex) }
         for key in foreignKeys where key.field == name {
             if !key.isValidated { faults.append(.unvalidatedForeignKey(key.name)) }

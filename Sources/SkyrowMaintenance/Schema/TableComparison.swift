@@ -236,7 +236,7 @@ struct TableComparison {
         conversion.hasDefault = column.details.defaultValue != nil
         conversion.onDelete = wanted.onDelete
         switch known {
-        case .reference, .sequence:
+        case .reference, .asset, .sequence:
             conversion.foreignKeys = table.foreignKeys.filter { $0.field == formerField }.map(\.name)
             let indexes = table.indexes.filter {
                 RecordTablePart.isOfReferenceOrSequence($0) && $0.columns == [formerField.rawValue]

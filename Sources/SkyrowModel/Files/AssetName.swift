@@ -18,18 +18,21 @@ public struct AssetName: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses a name; nil for any other text, such as a path.
     public init?(_ text: some StringProtocol) {
-        let bytes = text.utf8
-        guard bytes.count > Self.idLength + 1, bytes.count <= Self.maximumBytes else { return nil }
-        for (place, byte) in bytes.enumerated() {
-            let isValid =
-                switch place {
-                case 8, 13, 18, 23, Self.idLength: byte == UInt8(ascii: "-")
-                case ..<Self.idLength: (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
-                default: Self.isPlain(byte)
-                }
-            guard isValid else { return nil }
-        }
+        guard Self.isName(text.utf8) else { return nil }
         rawValue = String(text)
+    }
+
+    /// Whether a text in UTF-8 is a name.
+    package static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+        let count = bytes.count
+        guard count > idLength + 1, count <= maximumBytes else { return false }
+        return zip(0..., bytes).allSatisfy { place, byte in
+            switch place {
+            case 8, 13, 18, 23, idLength: byte == UInt8(ascii: "-")
+            case ..<idLength: (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
+            default: isPlain(byte)
+            }
+        }
     }
 
     /// Makes the name of a file.

@@ -198,7 +198,8 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     package static let location = ValueClasses(rawValue: 1 << 13)
     package static let geometry = ValueClasses(rawValue: 1 << 14)
     package static let relation = ValueClasses(rawValue: 1 << 15)
-    package static let all = ValueClasses(rawValue: 1 << 16 - 1)
+    package static let asset = ValueClasses(rawValue: 1 << 16)
+    package static let all = ValueClasses(rawValue: 1 << 17 - 1)
 
     package static let texts: ValueClasses = [.string, .id, .user, .database]
     /// Types with an order.
@@ -210,7 +211,7 @@ package struct ValueClasses: OptionSet, Hashable, Sendable {
     /// Types with elements or members.
     static let lists = arrays.union(.relation)
     /// Types with equality.
-    static let equated = scalars.union([.reference, .location]).union(arrays)
+    static let equated = scalars.union([.reference, .location, .asset]).union(arrays)
 }
 
 /// Every operator, one row each: read by the reader of predicates and the resolver, and checked against the OpenRPC document and

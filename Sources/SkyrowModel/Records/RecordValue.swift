@@ -24,6 +24,8 @@ public enum FieldType: Hashable, Sendable {
     case location
     /// `geometry(Geometry,4326)` of PostGIS
     case geometry
+    /// `text` with a foreign key to the table of files
+    case asset
     /// A one-dimensional PostgreSQL array, such as `text[]`
     case array(ElementType)
     /// Any number of records of a type, as the rows of a separate table.
@@ -35,7 +37,7 @@ public enum FieldType: Hashable, Sendable {
     private static let named: [(name: String, type: FieldType)] = [
         ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean),
         ("datetime", .datetime), ("json", .json), ("sequence", .sequence), ("bytes", .bytes), ("location", .location),
-        ("geometry", .geometry),
+        ("geometry", .geometry), ("asset", .asset),
     ]
 
     /// The name in `schema:*` actions: `string`, `ref(category)`, `array(integer)`, …
@@ -90,6 +92,7 @@ public enum RecordValue: Hashable, Sendable {
     case bytes([UInt8])
     case location(Location)
     case geometry(Geometry)
+    case asset(Asset)
     /// The elements of an array, all of one type; `null` for elements that psql made NULL.
     ///
     /// On the wire it looks like ``json(_:)``, and is read as such: the type of the field distinguishes the two.
@@ -115,6 +118,7 @@ extension RecordValue {
         case .bytes: .bytes
         case .location: .location
         case .geometry: .geometry
+        case .asset: .asset
         case .relation(let target): .relation(target)
         }
     }
@@ -126,6 +130,7 @@ extension RecordValue {
         case .json(let text): text.utf8.count
         case .bytes(let bytes): bytes.count
         case .geometry(let geometry): 32 + 16 * geometry.positions.count
+        case .asset(let asset): asset.name.rawValue.utf8.count + (asset.url?.utf8.count ?? 0)
         case .array(let elements): elements.reduce(32) { $0 + $1.size }
         default: 32
         }
@@ -156,6 +161,8 @@ package enum BorrowedValue {
     case location(Location)
     /// A geometry in EWKB; becomes `{"$type":"geojson","$val":{…}}`.
     case geometry(UnsafeRawBufferPointer)
+    /// The name of a file; becomes `{"$type":"asset","$name":"…"}`, with `$url` where addresses are sent.
+    case asset(UnsafeRawBufferPointer)
     /// The elements of an array, `null` where they are NULL.
     case array(UnsafeBufferPointer<BorrowedValue>)
     /// Becomes `{"$type":"relation","$record_type":"user"}`.
@@ -179,6 +186,7 @@ extension RecordValue {
         case .bytes(let bytes): bytes.withUnsafeBytes { body(.bytes($0)) }
         case .location(let location): body(.location(location))
         case .geometry(let geometry): geometry.ewkb.withUnsafeBytes { body(.geometry($0)) }
+        case .asset(let asset): asset.name.rawValue.withBytes { body(.asset($0)) }
         case .array(let elements): elements.withBorrowed { body(.array($0)) }
         case .relation(let type): type.rawValue.withBytes { body(.relation(type: $0)) }
         }
@@ -202,6 +210,9 @@ extension RecordValue {
         case .geometry(let ewkb):
             guard let geometry = Geometry(ewkb: ewkb) else { return nil }
             self = .geometry(geometry)
+        case .asset(let name):
+            guard let name = AssetName(String(decoding: name, as: UTF8.self)) else { return nil }
+            self = .asset(Asset(name))
         case .array(let elements): self = .array(elements.map { RecordValue($0) ?? .null })
         case .relation(let type):
             guard let type = try? RecordTypeName(String(decoding: type, as: UTF8.self)) else { return nil }

@@ -4,8 +4,7 @@ package import SkyrowModel
 extension RecordValue {
     /// Reads the value of a field (skygear.md 3.2); nil for `{"$type":"unknown"}`, which is ignored on input.
     ///
-    /// Throws `108 InvalidArgument` about the field for what no field can hold, and `111 NotSupported` for the types that
-    /// this server does not have.
+    /// Throws `108 InvalidArgument` about the field for what no field can hold.
     package init?(_ json: JSONView, field: @autoclosure () -> String) throws(SkyrowError) {
         switch json.kind {
         case .null: self = .null

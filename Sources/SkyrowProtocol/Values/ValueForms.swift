@@ -14,13 +14,8 @@ extension RecordValue {
         case "geo": try self.init(location: json, field: field())
         case "geojson": try self.init(geometry: json, field: field())
         case "relation": try self.init(relation: json, field: field())
+        case "asset": try self.init(asset: json, field: field())
         case "unknown": return nil
-        case "asset":
-            throw SkyrowError(
-                .notSupported,
-                "This server does not support fields of the type \"\(type.string ?? "")\".",
-                info: ["arguments": .list([.string(field())])]
-            )
         case let other:
             throw .invalidArgument(
                 other.map { "The value type \"\(excerpt(of: $0))\" does not exist." }
@@ -49,6 +44,7 @@ extension JSONWriter {
         case .bytes(let value): bytes(value)
         case .location(let value): location(value)
         case .geometry(let ewkb): geometry(ewkb: ewkb)
+        case .asset(let name): asset(name)
         case .array(let elements): array(elements)
         case .relation(let type): relation(type)
         case .unknown(let type): unknown(type)
@@ -78,7 +74,8 @@ extension BorrowedValue {
             } else {
                 written { $0.number(number) }
             }
-        case .string(let utf8), .recordID(_, let utf8), .reference(_, let utf8), .json(let utf8): body(utf8, true)
+        case .string(let utf8), .recordID(_, let utf8), .reference(_, let utf8), .asset(let utf8), .json(let utf8):
+            body(utf8, true)
         case .datetime(let instant), .plainDatetime(let instant): instant.rfc3339.withBytes { body($0, false) }
         case .bytes(let bytes): written { $0.hexadecimal(bytes) }
         case .location(let location): location.csvText.withBytes { body($0, false) }
@@ -105,6 +102,7 @@ extension FieldType {
         case .bytes: BytesForm()
         case .location: LocationForm()
         case .geometry: GeometryForm()
+        case .asset: AssetForm()
         case .array(let element): ArrayForm(element: element)
         // A relation is an array of references to its members.
         case .relation(let target): ArrayForm(element: .reference(target))

@@ -26,6 +26,8 @@ package enum ValueKind: Hashable, Sendable {
     case array(ElementType)
     case location
     case geometry
+    /// The name of a file.
+    case asset
     /// The members of a relation.
     case relation(RecordTypeName)
     /// A column of an unsupported type that psql created; it can only be compared with `null`.
@@ -44,6 +46,7 @@ package enum ValueKind: Hashable, Sendable {
         case .array(let element): self = .array(element)
         case .location: self = .location
         case .geometry: self = .geometry
+        case .asset: self = .asset
         case .relation(let target): self = .relation(target)
         case .unknown: self = .opaque
         }
@@ -69,14 +72,14 @@ package enum ValueKind: Hashable, Sendable {
     /// Whether the values are texts in PostgreSQL, which have a collation.
     package var isText: Bool {
         switch self {
-        case .string, .reference, .id, .user, .database, .array(.string), .array(.reference): true
+        case .string, .reference, .id, .user, .database, .asset, .array(.string), .array(.reference): true
         default: false
         }
     }
 
     /// Whether the values have an order in PostgreSQL, by which records can be sorted.
     package var isSortable: Bool {
-        !valueClass.isDisjoint(with: .scalars.union(.reference))
+        !valueClass.isDisjoint(with: .scalars.union([.reference, .asset]))
     }
 }
 
@@ -97,6 +100,7 @@ extension ValueKind {
         case .array: .array
         case .location: .location
         case .geometry: .geometry
+        case .asset: .asset
         case .relation: .relation
         case .access, .opaque: .opaque
         }
@@ -115,6 +119,7 @@ extension ValueKind {
         case .datetime: .datetime
         case .bytes: .bytes
         case .reference(let type), .id(let type): .reference(type)
+        case .asset: .asset
         default: .string
         }
     }
@@ -186,6 +191,7 @@ extension ResolvedList {
         case .datetime:
             self = .datetimes(literals.compactMap { if case .datetime(let value) = $0 { value } else { nil } })
         case .bytes: self = .bytes(literals.compactMap { if case .bytes(let value) = $0 { value } else { nil } })
+        case .asset: self = .texts(literals.compactMap { if case .text(let value) = $0 { value } else { nil } })
         case .location:
             self = .locations(literals.compactMap { if case .location(let value) = $0 { value } else { nil } })
         default: return nil
@@ -203,6 +209,7 @@ extension ValueKind {
         case (.datetime, .datetime(let instant)): .datetime(instant)
         case (.bytes, .bytes(let bytes)): .bytes(bytes)
         case (.location, .location(let location)): .location(location)
+        case (.asset, .asset(let asset)): .text(asset.name.rawValue)
         case (.decimal, .integer(let integer)): .decimal(JSONDecimal(integer))
         case (.decimal, .number(let number)): JSONDecimal(number).map { .decimal($0) }
         default: nil
@@ -218,6 +225,7 @@ extension ValueKind {
         case .bytes: "bytes"
         case .location: "a location"
         case .geometry: "a geometry"
+        case .asset: "a file"
         default: "null"
         }
     }
@@ -254,6 +262,7 @@ package enum StoredValue: Hashable, Sendable {
         case .bytes(let bytes): self = .scalar(.bytes(bytes))
         case .location(let location): self = .scalar(.location(location))
         case .geometry(let geometry): self = .scalar(.geometry(geometry))
+        case .asset(let asset): self = .scalar(.text(asset.name.rawValue))
         case .array(let elements):
             self = .array(
                 elements.map { element in

@@ -72,6 +72,7 @@ struct Comparison {
             case .array: "Arrays have no order and are not text."
             case .relation:
                 "Relations can only be tested for members, with \"eq\", \"in\", \"contains\", \"any\" and others."
+            case .asset: "Files can only be compared with \"eq\", \"neq\", \"in\" and \"nin\"."
             case .access, .opaque: "A field of this type can only be compared with null."
             case .reference where !takesText:
                 "References can only be compared with \"eq\", \"neq\", \"in\" and \"nin\"."

@@ -166,15 +166,12 @@ package struct TableIndex: Hashable, Sendable {
         }
     }
 
-    /// Whether it is the index of a reference or sequence field.
+    /// Whether it is the index of a field with a foreign key, or of a sequence field.
     private func isOfReferenceOrSequence(of table: RecordTable) -> Bool {
         guard columns.count == 1, let name = columns[0], let field = try? FieldName(name), let column = table[field],
             condition != nil, hasEveryValue(of: column.identifier)
         else { return false }
-        switch column.type {
-        case .reference, .sequence: return true
-        default: return false
-        }
+        return column.type.hasForeignKey || column.type == .sequence
     }
 }
 

@@ -39,11 +39,11 @@ extension SkyrowError {
     private init(sqlState: PostgresSQLState, _ error: PostgresError, table: RecordTable?) {
         switch sqlState {
         case .foreignKeyViolation:
-            let field = error.constraint.flatMap { table?.column(foreignKey: $0)?.field.rawValue }
+            let column = error.constraint.flatMap { table?.column(foreignKey: $0) }
             self.init(
                 .invalidArgument,
-                SkyrowError.missingTargetMessage,
-                info: SkyrowError.arguments(field)
+                column?.type == .asset ? SkyrowError.missingFileMessage : SkyrowError.missingTargetMessage,
+                info: SkyrowError.arguments(column?.field.rawValue)
             )
         case .uniqueViolation:
             let loginKey = error.constraint.flatMap { LoginKeys.key(ofIndex: $0) }
@@ -144,6 +144,13 @@ extension SkyrowError {
     /// `108` for a reference to a record that does not exist, or that the caller may not read.
     static func missingTarget(of field: FieldName) -> SkyrowError {
         SkyrowError(.invalidArgument, missingTargetMessage, info: arguments(field.rawValue))
+    }
+
+    private static let missingFileMessage = "The file does not exist."
+
+    /// `108` for the name of a file that does not exist, or that the caller may not use.
+    package static func missingFile(of field: FieldName) -> SkyrowError {
+        SkyrowError(.invalidArgument, missingFileMessage, info: arguments(field.rawValue))
     }
 
     private static func arguments(_ name: String?) -> [String: ErrorInfo] {

@@ -14,7 +14,7 @@ package struct RecordColumn: Hashable, Sendable {
     package let isWritable: Bool
     /// The name of the member in a record's wire form.
     package let key: MemberKey
-    /// The name of a reference's foreign key, by which the field of an error is found.
+    /// The name of the foreign key of a reference or a file, by which the field of an error is found.
     package let foreignKey: String?
     /// For a reference: what happens to a record when its target is deleted.
     package let onDelete: DeleteRule

@@ -48,6 +48,8 @@ extension SchemaCatalog {
         return """
             WITH app AS MATERIALIZED (
                 SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.name))
+            ), internal AS MATERIALIZED (
+                SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(schema.internal.name))
             ), relation AS MATERIALIZED (
                 SELECT oid, relname, relkind IN ('r', 'p') AND NOT relispartition AS is_table
                 FROM pg_catalog.pg_class
@@ -124,8 +126,8 @@ extension SchemaCatalog {
                 SELECT CASE field.atttypid WHEN 'text'::regtype THEN \(TextLanguage.ofAttribute("field")) END AS name OFFSET 0
             ) AS language ON true
             LEFT JOIN LATERAL (
-                -- A foreign key, of an array the check that names the table (ArrayColumn), or of a relation the one that
-                -- names the table of its members (RelationColumn).
+                -- A foreign key to records or to files (AssetColumn), of an array the check that names the table (ArrayColumn), or
+                -- of a relation the one that names the table of its members (RelationColumn).
                 SELECT conname AS name, target.relname AS type,
                     CASE confdeltype WHEN 'c' THEN 'cascade' WHEN 'n' THEN 'set_null' WHEN 'd' THEN 'set_null' END AS rule,
                     NULL::name AS members
@@ -133,8 +135,12 @@ extension SchemaCatalog {
                 JOIN pg_catalog.pg_class AS target ON target.oid = confrelid
                 JOIN pg_catalog.pg_attribute AS id ON id.attrelid = confrelid AND id.attnum = confkey[1]
                 WHERE conrelid = field.attrelid AND contype = 'f' AND conkey = ARRAY[field.attnum]
-                    AND id.attname = '_id' AND target.relnamespace = (SELECT oid FROM app)
-                    AND field.atttypid = 'text'::regtype
+                    AND field.atttypid = 'text'::regtype AND CASE id.attname
+                        WHEN '_id' THEN target.relnamespace = (SELECT oid FROM app)
+                        WHEN 'name' THEN target.relname = \(literal: AssetColumn.table)
+                            AND target.relnamespace = (SELECT oid FROM internal)
+                        ELSE false
+                    END
                 UNION ALL
                 SELECT conname, target.relname, NULL, NULL
                 FROM pg_catalog.pg_constraint
@@ -253,7 +259,8 @@ package struct CatalogRow: Hashable, Sendable {
         var isSequence = false
         /// False for generated columns, which PostgreSQL fills itself.
         var isWritable = true
-        /// The record type that a foreign key, the ids of an array or the members of a relation refer to.
+        /// The record type that a foreign key, the ids of an array or the members of a relation refer to; the name of their table
+        /// for files.
         var referredType: String?
         var foreignKey: String?
         /// What the foreign key does when the referenced record is deleted.

@@ -53,7 +53,7 @@ extension SchemaChange {
         switch self {
         case .widenField: .rewriting
         case .addField(_, .sequence, _, _): .rewriting
-        case .addField(_, .reference, _, _): .indexing
+        case .addField(_, .reference, _, _), .addField(_, .asset, _, _): .indexing
         case .addField(_, let type, let attributes, _):
             attributes.storesWords ? .rewriting : type == .string || type.isReferenceArray ? .checking : nil
         case .createType, .renameField, .deleteField, .renameRelation, .deleteRelation: nil
@@ -85,6 +85,7 @@ extension SchemaChange {
             switch fieldType {
             case .reference(let target), .relation(let target):
                 [TableLock(.changed, type), TableLock(.referred, target)]
+            case .asset: [TableLock(.changed, type), TableLock(.files, type)]
             default: [TableLock(.changed, type)]
             }
         case .widenField(_, let type), .renameField(_, _, let type): [TableLock(.changed, type)]

@@ -33,6 +33,8 @@ package struct TableLock: Hashable, Sendable {
         case changed
         /// The target of a new foreign key: it can be read meanwhile, but not written.
         case referred
+        /// The table of files, as the target of a new foreign key of the type.
+        case files
         /// The table, and the tables of relations that have its name in theirs.
         case renamed
         /// The table, and the tables that its foreign keys tie it to; only those of the field, if one is given.
@@ -69,6 +71,7 @@ extension PostgresTransaction {
             DO $locks$
             DECLARE
                 home oid := (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(literal: schema.name));
+                internal oid := (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(literal: schema.internal.name));
                 began timestamptz := clock_timestamp();
                 rest integer;
                 held record;
@@ -77,9 +80,12 @@ extension PostgresTransaction {
                     WITH named AS (
                         SELECT pg_class.oid, use, CASE use WHEN 'members' THEN NULL ELSE field END AS field
                         FROM (VALUES \(rows.joined(separator: ", "))) AS lock (use, type, field)
-                        JOIN pg_catalog.pg_class ON relnamespace = home AND relkind IN ('r', 'p') AND relname = (
-                            CASE use WHEN 'members' THEN \(schema)._members_name(type, field) ELSE type END
-                        )::name
+                        JOIN pg_catalog.pg_class ON relkind IN ('r', 'p')
+                            AND relnamespace = CASE use WHEN 'files' THEN internal ELSE home END
+                            AND relname = (
+                                CASE use WHEN 'members' THEN \(schema)._members_name(type, field)
+                                    WHEN 'files' THEN \(literal: AssetColumn.table) ELSE type END
+                            )::name
                     ), tied AS (
                         SELECT CASE conrelid WHEN named.oid THEN confrelid ELSE conrelid END AS oid
                         FROM named JOIN pg_catalog.pg_constraint
@@ -97,7 +103,7 @@ extension PostgresTransaction {
                     )
                     SELECT oid::regclass AS name, bool_or(is_alone) AS is_alone
                     FROM (
-                        SELECT oid, use <> 'referred' FROM named
+                        SELECT oid, use NOT IN ('referred', 'files') FROM named
                         UNION ALL SELECT oid, true FROM tied
                         -- The members of relations of a type that goes, which lead to others.
                         UNION ALL

@@ -21,6 +21,7 @@ extension FieldType {
         case .bytes: BytesColumn()
         case .location: LocationColumn()
         case .geometry: GeometryColumn()
+        case .asset: AssetColumn()
         case .array(let element): ArrayColumn(element: element)
         case .relation(let target): RelationColumn(target: target)
         case .unknown(let name): UnknownColumn(name: name)
@@ -29,8 +30,8 @@ extension FieldType {
 
     /// The types in the order in which they are tried for a column of the database.
     private static let columns: [any ColumnType.Type] = [
-        ReferenceColumn.self, RelationColumn.self, TextColumn.self, SequenceColumn.self, IntegerColumn.self,
-        NumberColumn.self,
+        ReferenceColumn.self, AssetColumn.self, RelationColumn.self, TextColumn.self, SequenceColumn.self,
+        IntegerColumn.self, NumberColumn.self,
         BooleanColumn.self, DatetimeColumn.self, JSONColumn.self, BytesColumn.self, LocationColumn.self,
         GeometryColumn.self, ArrayColumn.self,
     ]
@@ -38,6 +39,14 @@ extension FieldType {
     /// The field type of a column of the database.
     init(_ column: CatalogRow.Column) {
         self = Self.columns.lazy.compactMap { $0.type(of: column) }.first ?? .unknown(column.typeName)
+    }
+
+    /// Whether the column has a foreign key, and an index by which the records that refer to a row are found.
+    package var hasForeignKey: Bool {
+        switch self {
+        case .reference, .asset: true
+        default: false
+        }
     }
 }
 
@@ -62,6 +71,8 @@ extension RowPlan {
         case location
         /// A geometry in EWKB.
         case geometry
+        /// The name of a file.
+        case asset
         /// An array of one of these.
         case array(Element)
         /// A relation to records of the type that is the member's `name`; its column is true.
@@ -82,7 +93,7 @@ extension RowPlan.Kind {
     /// The type of the column.
     var oid: PostgresOID {
         switch self {
-        case .id, .text, .reference: .text
+        case .id, .text, .reference, .asset: .text
         case .access, .json: .jsonb
         case .plainDatetime, .datetime: .timestamptz
         case .integer: .int8
@@ -136,6 +147,7 @@ extension RowPlan.Kind {
         case .bytes: Self.bytes(bytes)
         case .location: Self.location(bytes)
         case .geometry: .geometry(bytes)
+        case .asset: .asset(bytes)
         case .access, .array: nil
         case .relation: .relation(type: name)
         case .unknown: .unknown(name)
@@ -172,7 +184,7 @@ extension ResolvedLiteral {
     /// Copies a value of a row; nil for one that is compared with no other.
     fileprivate init?(_ value: BorrowedValue) {
         switch value {
-        case .string(let bytes), .recordID(_, let bytes), .reference(_, let bytes):
+        case .string(let bytes), .recordID(_, let bytes), .reference(_, let bytes), .asset(let bytes):
             self = .text(String(decoding: bytes, as: UTF8.self))
         case .integer(let integer): self = .integer(integer)
         case .number(let number): self = .number(number)

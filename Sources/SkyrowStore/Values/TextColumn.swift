@@ -44,8 +44,8 @@ package struct TextColumn: ColumnType {
     package func conversion(from other: FieldType) -> ColumnConversion? {
         switch other {
         case .integer, .number, .boolean, .json, .unknown: .lossless
-        // A reference is a text column with a foreign key.
-        case .reference: ColumnConversion(changesColumn: false)
+        // These are text columns with a foreign key.
+        case .reference, .asset: ColumnConversion(changesColumn: false)
         default: nil
         }
     }
