@@ -48,6 +48,11 @@ extension RecordValue {
         if case .bytes(let bytes) = self { bytes } else { nil }
     }
 
+    /// The file, with the address at which it can be downloaded for some minutes.
+    public var assetValue: Asset? {
+        if case .asset(let asset) = self { asset } else { nil }
+    }
+
     /// The JSON text of an array or object, for any decoder.
     public var jsonValue: Data? {
         if case .json(let text) = self { Data(text.utf8) } else { nil }

@@ -6,6 +6,9 @@ package import SkyrowStore
 
 /// A store on a temporary database, with the types of ``SchemaCatalog/notes`` and the users ann and bob.
 package struct RecordsFixture {
+    /// The only file there is.
+    package static let photo = asset("cat.png")
+
     /// A value for each field of a note.
     package static let everyValue: [String: RecordValue] = [
         "title": .string("Milch \u{1F95B} 'quoted' \"x\" \\ \u{1}"),
@@ -16,6 +19,7 @@ package struct RecordsFixture {
         "tags": .json(JSONText(validated: Array(#"["a", {"$date": "2019-03-01T09:00:00Z", "$type": "date"}]"#.utf8))),
         "data": .bytes([0, 1, 255]),
         "category": .reference(id("category/home")),
+        "photo": .asset(photo),
         "serial": .integer(77),
     ]
 
@@ -184,10 +188,12 @@ extension DatabaseTemplate {
                         ADD due timestamptz, ADD tags jsonb, ADD data bytea, ADD price money,
                         ADD serial bigserial,
                         ADD category text REFERENCES category (_id) DEFERRABLE,
-                        ADD next text REFERENCES note (_id) DEFERRABLE;
+                        ADD next text REFERENCES note (_id) DEFERRABLE,
+                        ADD photo text COLLATE "C" REFERENCES _asset (name) DEFERRABLE;
                     CREATE INDEX ON note (stars);
                     INSERT INTO "user" (_id, username, _owner) VALUES ('ann', 'ann', 'ann'), ('bob', 'bob', 'bob');
-                    INSERT INTO _user (id) VALUES ('ann'), ('bob')
+                    INSERT INTO _user (id) VALUES ('ann'), ('bob');
+                    \(SQL(trustedText: insertion(of: [RecordsFixture.photo])))
                     """
                 )
             }

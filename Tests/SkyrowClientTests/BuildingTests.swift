@@ -163,6 +163,12 @@ import Testing
         #expect(RecordValue.string("x").integerValue == nil)
         #expect(RecordValue.boolean(true).booleanValue == true)
         #expect(RecordValue.bytes([1]).bytesValue == [1])
+        let photo = try Asset(
+            #require(AssetName("7b0e2a7c-7135-4912-a6c9-7c1dbec0f5ef-cat.png")),
+            url: "https://x.org/f"
+        )
+        #expect(RecordValue.asset(photo).assetValue?.url == photo.url)
+        #expect(RecordValue.string(photo.name.rawValue).assetValue == nil)
         #expect(try RecordValue.reference(RecordID("a/1")).referenceValue == RecordID("a/1"))
         let place = try Location(latitude: 22.28, longitude: 114.15)
         #expect(try RecordValue.location(latitude: 22.28, longitude: 114.15).locationValue == place)

@@ -9,7 +9,8 @@ import Testing
 @Suite struct OperatorManualTests {
     private static let classes: [(String, ValueClasses)] = [
         ("`string`", .string), ("`integer`", .number), ("`boolean`", .boolean), ("`datetime`", .datetime),
-        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`array(…)`", .array), ("`json`", .json),
+        ("`bytes`", .bytes), ("`ref(type)`", .reference), ("`asset`", .asset), ("`array(…)`", .array),
+        ("`json`", .json),
         ("inside `json`", .jsonPath), ("`location`", .location), ("`geometry`", .geometry),
         ("`relation(type)`", .relation),
         ("`_id`", .id), ("`_owner_id`", .user),

@@ -56,6 +56,7 @@ import Testing
         (.bytes, ["A", "AA", "AB==", "AA=", "AA-_", "AAEC ", "\\x00"]),
         (.reference(type("category")), ["", "~ann/9", "a\u{0}b", String(repeating: "x", count: 256)]),
         (.location, ["", "POINT(1 2)", "1,2"]),
+        (.asset, ["", "7b0e2a7c-7135-4912-a6c9-7c1dbec0f5ef-cat.png"]),
         (.array(.string), ["", "a", "{a}", "[\"a\"]"]),
     ]
 

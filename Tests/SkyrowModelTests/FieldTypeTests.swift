@@ -11,6 +11,7 @@ import Testing
         (.bytes([]), .bytes, "bytes"),
         (.location(try! Location(latitude: 0, longitude: 0)), .location, "location"),
         (.geometry(.point(try! Location(latitude: 0, longitude: 0))), .geometry, "geometry"),
+        (.asset(asset("cat.png")), .asset, "asset"),
     ]
 
     @Test(arguments: values)
@@ -33,7 +34,7 @@ import Testing
 
     @Test(arguments: [
         "", "text", "unknown", "ref", "ref()", "ref(_a)", "location ", "array", "array()", "array(json)",
-        "array(bytes)",
+        "array(bytes)", "array(asset)", "asset(cat)",
         "array(array(string))", "array(ref())", "array(string", "array(string) ",
     ])
     func anyOtherNameIsRefused(name: String) {

@@ -62,6 +62,7 @@ import Testing
             (.invalidArgument, "aggregates.a[0]", { $0.aggregates = [Self.aggregate("a", .average, "done")] }),
             (.invalidArgument, "aggregates.a[0]", { $0.aggregates = [Self.aggregate("a", .minimum, "tags")] }),
             (.invalidArgument, "aggregates.a[0]", { $0.aggregates = [Self.aggregate("a", .maximum, "category")] }),
+            (.invalidArgument, "aggregates.a[0]", { $0.aggregates = [Self.aggregate("a", .maximum, "photo")] }),
             (.invalidArgument, "aggregates.a[0]", { $0.aggregates = [Self.aggregate("a", .countDistinct, "price")] }),
             (
                 .recordQueryInvalid, "having[1]",
@@ -157,6 +158,7 @@ import Testing
             (.minimum, "title", .string, false), (.maximum, "due", .datetime, false),
             (.minimum, "done", .boolean, false),
             (.maximum, "data", .bytes, false), (.minimum, "_owner", .user, false), (.count, "tags", .integer, false),
+            (.countDistinct, "photo", .integer, false),
         ]
         for row in rows {
             let resolved = try Self.resolve { $0.aggregates = [Self.aggregate("a", row.function, row.field)] }

@@ -15,7 +15,7 @@ struct TestSchema: QuerySchema {
                     "note",
                     [
                         "title": .string, "stars": .integer, "score": .number, "done": .boolean, "due": .datetime,
-                        "tags": .json, "data": .bytes, "price": .unknown("money"), "serial": .sequence,
+                        "tags": .json, "data": .bytes, "price": .unknown("money"), "serial": .sequence, "photo": .asset,
                         "category": .reference(type("category")), "next": .reference(type("note")),
                         "lost": .reference(type("nothing")), "labels": .array(.string), "ratings": .array(.integer),
                         "categories": .array(.reference(type("category"))), "readers": .array(.reference(.user)),

@@ -17,6 +17,7 @@ extension SchemaCatalog {
                     ("done", .boolean, .bool), ("due", .datetime, .timestamptz), ("tags", .json, .jsonb),
                     ("category", .reference(type("category")), .text), ("next", .reference(type("note")), .text),
                     ("serial", .sequence, .int8), ("data", .bytes, .bytea), ("price", .unknown("money"), .money),
+                    ("photo", .asset, .text),
                     ("labels", .array(.string), .textArray), ("shorts", .array(.integer), .int2Array),
                     ("categories", .array(.reference(type("category"))), .textArray),
                 ]

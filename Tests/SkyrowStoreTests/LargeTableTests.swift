@@ -62,6 +62,7 @@ import Testing
         saving("fresh", .string("x"), isDone: true),
         saving("list", .json(JSONText(validated: Array("[1]".utf8))), isDone: true),
         saving("n", .number(1.5), isDone: false), saving("other", .reference(id("writer/1")), isDone: false),
+        saving("photo", .asset(asset("cat.png")), isDone: false),
         saving("count", .sequence, isDone: false),
         Case(name: "increment n", isDone: false) { store in
             var draft = draft("note/1")

@@ -236,6 +236,15 @@ private enum CategoryTables {
         .init(.compare(.eq, "data", .bytes([1, 2])), #""r"."data" = $1"#) { $0.append([1, 2] as [UInt8]) },
         .init(.compare(.eq, "category", .reference(id("category/9"))), #""r"."category" = $1"#) { $0.append("9") },
         .init(.compare(.neq, "category", .string("9")), #"NOT ("r"."category" = $1)"#) { $0.append("9") },
+        .init(.compare(.eq, "photo", .asset(asset("cat.png"))), #""r"."photo" = $1"#) {
+            $0.append(asset("cat.png").name.rawValue)
+        },
+        .init(.compare(.neq, "photo", .asset(asset("cat.png"))), #""r"."photo" <> $1"#) {
+            $0.append(asset("cat.png").name.rawValue)
+        },
+        .init(.isIn("photo", [.asset(asset("cat.png")), .null]), #""r"."photo" = ANY($1)"#) {
+            $0.append([asset("cat.png").name.rawValue])
+        },
         .init(.compare(.eq, "_id", .string("9")), #""r"."_id" = $1"#) { $0.append("9") },
         .init(.compare(.eq, "_id", .reference(id("note/9"))), #""r"."_id" = $1"#) { $0.append("9") },
         .init(.compare(.eq, "_owner", .string("ann")), #""r"."_owner" = $1"#) { $0.append("ann") },

@@ -95,7 +95,7 @@ import Testing
     @Test func whatIsTakenAsSentWouldBeAcceptedUnchanged() throws {
         let types: [FieldType] = [
             .string, .integer, .number, .boolean, .datetime, .json, .reference(type("note")), .sequence, .bytes,
-            .location, .geometry, .array(.string), .array(.integer), .relation(type("note")), .unknown("money"),
+            .location, .geometry, .asset, .array(.string), .array(.integer), .relation(type("note")), .unknown("money"),
         ]
         let values: [RecordValue] = [
             .null, .string(""), .string("x"), .string("é"), .string("1"), .string("x\0"), .integer(1), .integer(.min),
@@ -103,6 +103,7 @@ import Testing
             .datetime(Timestamp(microseconds: 1)), .datetime(.infinity), .json(JSONText(validated: Array("[1]".utf8))),
             .reference(id("note/1")), .reference(id("note/$1")), .sequence, .bytes([0]),
             .location(try Location(latitude: 1, longitude: 2)), .array([.string("x")]), .relation(type("note")),
+            .asset(asset("cat.png")),
         ]
         var taken: [String: Int] = [:]
         for type in types {
@@ -113,7 +114,7 @@ import Testing
                 #expect(try value.resolved { _ in id("note/2") } == value, "\(type.name) \(value)")
             }
         }
-        #expect(taken == ["string": 4, "integer": 2, "number": 3, "boolean": 1, "datetime": 2])
+        #expect(taken == ["string": 4, "integer": 2, "number": 3, "boolean": 1, "datetime": 2, "asset": 1])
     }
 
     @Test func theOnlyRecordMayReferToItself() throws {
@@ -267,6 +268,9 @@ import Testing
         ("tags", .json(JSONText(validated: Array(#"["\\\u0000"]"#.utf8))), .invalidArgument),
         ("title", .integer(1), .incompatibleSchema),
         ("category", .reference(id("note/1")), .incompatibleSchema),
+        ("photo", .string(asset("cat.png").name.rawValue), .invalidArgument),
+        ("photo", .integer(1), .incompatibleSchema),
+        ("title", .asset(asset("cat.png")), .incompatibleSchema),
         ("price", .integer(1), .incompatibleSchema),
         ("missing", .integer(1), .incompatibleSchema),
     ]

@@ -27,6 +27,11 @@ import Testing
                 isRecordTable: true,
                 column: .init(name: "category", oid: .text, typeName: "text", referredType: "category", foreignKey: "k")
             ),
+            CatalogRow(
+                relation: "note",
+                isRecordTable: true,
+                column: .init(name: "photo", oid: .text, typeName: "text", referredType: "_asset", foreignKey: "f")
+            ),
             row("note", "price", PostgresOID(rawValue: 790), "money"),
             CatalogRow(
                 relation: "note",
@@ -89,6 +94,9 @@ import Testing
         Fit("data", .bytes([1]), .fits), Fit("data", .string("x"), .fits),
         Fit("category", .reference(id("category/1")), .fits), Fit("category", .reference(id("note/1")), .conflicts),
         Fit("category", .string("1"), .fits),
+        Fit("photo", .asset(asset("cat.png")), .fits), Fit("photo", .reference(id("note/1")), .conflicts),
+        // A save refuses the text.
+        Fit("photo", .string("x"), .fits), Fit("title", .asset(asset("cat.png")), .conflicts),
     ])
     func aColumnTakesItsOwnType(_ fit: Fit) throws {
         let column = try #require(Self.catalog[type("note")]?[field(fit.field)])

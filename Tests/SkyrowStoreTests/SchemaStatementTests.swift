@@ -39,6 +39,13 @@ import Testing
             #"CREATE INDEX ON "app"."note" ("category") WHERE "category" IS NOT NULL"#
         ),
         Row(
+            .addField(field("photo"), .asset, to: type("note")),
+            #"ALTER TABLE "app"."note" ADD COLUMN "photo" text COLLATE "C" REFERENCES "app_internal"._asset (name) "#
+                + "ON DELETE NO ACTION DEFERRABLE INITIALLY IMMEDIATE",
+            #"COMMENT ON COLUMN "app"."note"."photo" IS 'The name of a file.'"#,
+            #"CREATE INDEX ON "app"."note" ("photo") WHERE "photo" IS NOT NULL"#
+        ),
+        Row(
             .widenField(field("stars"), of: type("note")),
             #"SELECT "app"._close_type('note')"#,
             #"ALTER TABLE "app"."note" ALTER COLUMN "stars" TYPE double precision"#,

@@ -28,6 +28,7 @@ import Testing
                 _ = try await client.write("INSERT INTO app_internal._user (id) VALUES ('ann')")
                 var values = RecordsFixture.everyValue
                 values["category"] = nil
+                values["photo"] = nil
                 values["serial"] = nil
                 values["place"] = .location(try Location(latitude: -2.5, longitude: 1.234_567_890_123_45))
                 let drafts = [draft("note/1", values), draft("note/2", ["title": .string("other")])]

@@ -24,7 +24,7 @@ struct ImportCommand: AsyncParsableCommand {
             CSV: the first line names the fields; characters other than letters, digits and underscores become \
             underscores. A column _id contains the ids; other columns with a name that begins with an underscore are left out. \
             Nothing between two delimiters means no value, "" is empty text. Dates are ISO 8601, in UTC unless they have another \
-            offset. A location is POINT(longitude latitude), a geometry is GeoJSON.
+            offset. A location is POINT(longitude latitude), a geometry is GeoJSON, a file is its name.
             """
     )
 

@@ -26,6 +26,7 @@ private struct LineSink: RecordSink {
         case .datetime(let instant): line += "\(key.name)=\(instant.microseconds) "
         case .plainDatetime: break
         case .location(let location): line += "\(key.name)=\(location.latitude),\(location.longitude) "
+        case .asset(let name): line += "\(key.name)@\(text(name)) "
         case .geometry(let ewkb): line += "\(key.name)=\(Array(ewkb)) "
         case .array(let elements): line += "\(key.name)[\(elements.count)] "
         case .relation(let type): line += "\(key.name)~\(text(type)) "
@@ -63,6 +64,7 @@ private func text(_ utf8: UnsafeRawBufferPointer) -> String {
                 sink.lines.sort()
                 #expect(sink.lines[0].hasPrefix("_id=note/a _database='_public' _owner='ann' "))
                 #expect(sink.lines[0].contains("category->category/home "))
+                #expect(sink.lines[0].contains("photo@\(RecordsFixture.photo.name) "))
                 // A column whose type is not ours is told as text.
                 #expect(sink.lines[0].contains("price='$1.50' "))
                 #expect(sink.lines[1].hasPrefix("_id=note/~ann/p _database='ann' "))

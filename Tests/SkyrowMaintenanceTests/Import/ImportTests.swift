@@ -6,7 +6,9 @@ import Testing
 @testable import SkyrowStore
 
 @Suite(.timeLimit(.minutes(60))) struct ImportTests {
-    private let fields = ["title", "stars", "score", "done", "due", "tags", "data", "category", "next"].map(field)
+    private let fields = ["title", "stars", "score", "done", "due", "tags", "data", "category", "next", "photo"].map(
+        field
+    )
 
     private func row(_ line: Int, id: String? = nil, _ values: [String: RecordValue] = [:]) -> ImportRow {
         ImportRow(line: line, id: id, values: fields.map { values[$0.rawValue] })

@@ -104,7 +104,7 @@ import Testing
         ("ALTER TABLE note DISABLE TRIGGER _sign_new", "The trigger _sign_new of note was changed.", true),
         (
             "CREATE OR REPLACE VIEW app_visible.note WITH (security_barrier) AS SELECT _id, _database, _owner, _access, _created_at, "
-                + "_created_by, _updated_at, _updated_by, _revision, category, data, done, due, next, price, score, serial, stars, "
+                + "_created_by, _updated_at, _updated_by, _revision, category, data, done, due, next, photo, price, score, serial, stars, "
                 + "tags, title FROM note",
             "The view note of note was changed.", true
         ),

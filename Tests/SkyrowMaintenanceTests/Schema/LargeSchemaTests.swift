@@ -17,14 +17,16 @@ import Testing
         try await withStore(.production, largeTableBound: bound, test: test) { f in
             try await f.psql(
                 """
+                \(insertion(of: [asset("cat.png")]))
                 SELECT _create_type('note'), _create_type('writer');
                 ALTER TABLE note ADD n bigint, ADD small integer, ADD title text, ADD yes text, ADD author text,
-                    ADD writer text REFERENCES writer (_id) DEFERRABLE;
+                    ADD scan text, ADD writer text REFERENCES writer (_id) DEFERRABLE;
                 CREATE INDEX ON note (writer) WHERE writer IS NOT NULL;
                 CREATE INDEX note_n_idx ON note (n DESC, title);
                 INSERT INTO writer (_id) VALUES ('a'), ('b');
-                INSERT INTO note (_id, n, small, title, yes, author, writer)
-                SELECT number, number, number, number::text, number % 2 = 0, 'a', 'b' FROM generate_series(1, \(Self.rows)) AS number;
+                INSERT INTO note (_id, n, small, title, yes, author, scan, writer)
+                SELECT number, number, number, number::text, number % 2 = 0, 'a', '\(asset("cat.png").name)', 'b'
+                FROM generate_series(1, \(Self.rows)) AS number;
                 """
             )
             try await f.store.cache.reload()
@@ -61,6 +63,8 @@ import Testing
         ("reference", { $0.fields[field("author")] = DocumentedField(.reference(type("writer"))) }),
         ("no reference", { $0.fields[field("writer")] = DocumentedField(.string) }),
         ("rule", { $0.fields[field("writer")] = DocumentedField(.reference(type("writer")), onDelete: .cascade) }),
+        ("file", { $0.fields[field("scan")] = DocumentedField(.asset) }),
+        ("new file", { $0.fields[field("photo")] = DocumentedField(.asset) }),
         ("new reference", { $0.fields[field("other")] = DocumentedField(.reference(type("writer"))) }),
         ("new list", { $0.fields[field("others")] = DocumentedField(.array(.reference(type("writer")))) }),
         ("language", { $0.fields[field("title")]?.textLanguage = .english }),

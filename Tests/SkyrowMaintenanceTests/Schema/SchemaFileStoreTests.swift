@@ -20,6 +20,7 @@ import Testing
                 ("owner", .reference(.user)), ("texts", .array(.string)), ("wholes", .array(.integer)),
                 ("reals", .array(.number)), ("flags", .array(.boolean)), ("others", .array(.reference(type("b")))),
                 ("selves", .array(.reference(type("a")))), ("users", .array(.reference(.user))),
+                ("photo", .asset),
             ]
             var a = DocumentedType(comment: "It's \"a\".")
             for (name, fieldType) in scalars { a.fields[field(name)] = DocumentedField(fieldType) }

@@ -22,7 +22,7 @@ extension SaveRequest.Item {
         #expect(request.items.map { $0.draft?.id.description } == ["note/1", nil, nil, nil, nil])
         #expect(
             request.items.map { $0.failure?.0.code } == [
-                nil, .invalidArgument, .invalidArgument, .invalidArgument, .notSupported,
+                nil, .invalidArgument, .invalidArgument, .invalidArgument, .invalidArgument,
             ]
         )
         #expect(request.items.map { $0.failure?.1 } == [nil, "nonsense", "note/~", nil, "note/1"])

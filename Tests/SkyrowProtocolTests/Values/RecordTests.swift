@@ -86,6 +86,7 @@ import Testing
         let typeName = UnsafeRawBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount)
         #expect(lent("a/\"b") { .reference(type: typeName, id: $0) } == #"{"f":{"$type":"ref","$id":"note/a/\"b"}}"#)
         #expect(lent("ab") { .bytes($0) } == #"{"f":{"$type":"bytes","$base64":"YWI="}}"#)
+        #expect(lent("a\"b") { .asset($0) } == #"{"f":{"$type":"asset","$name":"a\"b"}}"#)
         #expect(lent("money") { .unknown($0) } == #"{"f":{"$type":"unknown","$underlying_type":"money"}}"#)
     }
 

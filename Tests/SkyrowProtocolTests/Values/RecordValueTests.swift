@@ -82,7 +82,7 @@ private func nines(_ count: Int) -> String {
             (#"{"$type":"record"}"#, .invalidArgument), (#"{"$type":1}"#, .invalidArgument),
             (#"{"$type":null}"#, .invalidArgument),
             (#"{"$op":"inc","$val":1}"#, .invalidArgument), (#"{"$type":"geojson","$val":{}}"#, .invalidArgument),
-            (#"{"$type":"geojson"}"#, .invalidArgument), (#"{"$type":"asset","$name":"a"}"#, .notSupported),
+            (#"{"$type":"geojson"}"#, .invalidArgument), (#"{"$type":"asset","$name":"a"}"#, .invalidArgument),
             (#"{"$type":"relation","$name":"_friend"}"#, .invalidArgument),
             (#"{"$type":"relation","$record_type":"_friend"}"#, .invalidArgument),
         ] as [(String, ErrorCode)]

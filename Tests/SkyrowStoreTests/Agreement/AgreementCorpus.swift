@@ -62,6 +62,11 @@ enum AgreementCorpus {
         ]
     }()
 
+    /// Names that the order of bytes and that of a language sort differently.
+    static let assets: [Asset] = [
+        asset("a.png"), asset("B.png"), asset("a-b.png"), asset("ab.png"), asset("a.png", number: 1),
+    ]
+
     static let bytes: [[UInt8]] = [[], [0], [0, 0], [1], [0x7F], [0x80], [0xFF], [0xFF, 0]]
 
     static let json: [String] = [

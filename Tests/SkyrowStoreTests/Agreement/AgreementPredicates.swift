@@ -116,6 +116,8 @@ struct AgreementPredicates {
             return place(name)
         case (.geometry, _):
             return geometry(path(name.path))
+        case (.asset, _):
+            return file(keyPath)
         case (.string, _):
             if random.oneIn(2) { return text(name, isPlain: name.id == nil) }
         case (.bytes, _):
@@ -365,9 +367,21 @@ struct AgreementPredicates {
             }
         }
         // The ids of users are texts, those of other records are not.
-        let isOrdered = isReference(left) == nil && !isWhole && left.type != .location && left.type != .geometry
+        let isOrdered = isReference(left) == nil && !isWhole && ![.location, .geometry, .asset].contains(left.type)
         let comparison = random.element(isOrdered ? [ComparisonOperator.eq, .neq, .gt, .gte, .lt, .lte] : [.eq, .neq])
         return .comparison(comparison, .keyPath(path(left.path)), .keyPath(path(right.path)))
+    }
+
+    mutating func file(_ keyPath: Operand) -> Predicate {
+        let files = AgreementCorpus.assets + [asset("missing.png")]
+        if random.oneIn(3) {
+            return .comparison(
+                random.element([.in, .nin]),
+                keyPath,
+                .list(list(4) { .asset($0.random.element(files)) })
+            )
+        }
+        return .comparison(random.element([.eq, .neq]), keyPath, .value(.asset(random.element(files))))
     }
 
     mutating func equality(_ keyPath: Operand, _ target: RecordTypeName) -> Predicate {
@@ -403,7 +417,7 @@ struct AgreementPredicates {
         case .boolean: return .boolean(Bool.random(using: &random))
         case .datetime: return .datetime(random.element(AgreementCorpus.instants))
         case .bytes: return .bytes(random.element(AgreementCorpus.bytes))
-        case .json, .reference, .array, .location, .geometry, .relation, .unknown: return .null
+        case .json, .reference, .array, .location, .geometry, .asset, .relation, .unknown: return .null
         }
     }
 

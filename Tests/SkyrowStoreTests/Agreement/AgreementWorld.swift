@@ -32,6 +32,8 @@ struct AgreementWorld {
         ("price", .unknown("money"), "money"),
         ("place", .reference(type("place")), "text COLLATE \"C\" REFERENCES place (_id)"),
         ("next", .reference(type("thing")), "text REFERENCES thing (_id) DEFERRABLE INITIALLY DEFERRED"),
+        ("photo", .asset, "text COLLATE \"C\" REFERENCES _asset (name)"),
+        ("scan", .asset, "text REFERENCES _asset (name)"),
         ("at", .location, "postgis.geography(Point,4326)"), ("spot", .location, "postgis.geography(Point,4326)"),
         ("area", .geometry, "postgis.geometry(Geometry,4326)"), ("labels", .array(.string), "text[] COLLATE \"C\""),
         ("words", .array(.string), "text[]"),
@@ -60,6 +62,7 @@ struct AgreementWorld {
             fields.map { "ADD \($0.name) \($0.sql)" }.joined(separator: ", ")
         }
         return """
+            \(insertion(of: AgreementCorpus.assets))
             SELECT _create_type('place'); ALTER TABLE place \(additions(placeFields));
             SELECT _create_type('thing'); ALTER TABLE thing \(additions(thingFields));
             CREATE INDEX ON thing USING gin (places);
@@ -180,6 +183,7 @@ struct AgreementWorld {
             )
         case .location: return .scalar(.location(random.element(AgreementCorpus.spots)))
         case .geometry: return .scalar(.geometry(random.element(AgreementCorpus.geometries)))
+        case .asset: return .scalar(.text(random.element(AgreementCorpus.assets).name.rawValue))
         case .relation, .unknown: return .opaque
         case .reference(let target):
             return targets(target, of: record).randomElement(using: &random).map { .scalar(.text($0)) }
