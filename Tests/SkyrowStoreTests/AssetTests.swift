@@ -226,7 +226,7 @@ import Testing
                 try await transaction.lock(change.tableLocks, in: "app")
                 return try await transaction.query(
                     """
-                    SELECT string_agg(format('%s %s', relation::regclass, mode), ', ' ORDER BY relation::regclass::text)
+                    SELECT string_agg(format('%s %s', relation::regclass, mode), ', ' ORDER BY relation::regclass::text COLLATE "C")
                     FROM pg_locks JOIN pg_class ON pg_class.oid = relation
                     WHERE pid = pg_backend_pid() AND relname IN ('shop', '_asset') AND mode LIKE '%Exclusive%'
                     """

@@ -137,6 +137,7 @@ extension SchemaCatalog {
                 WHERE conrelid = field.attrelid AND contype = 'f' AND conkey = ARRAY[field.attnum]
                     AND field.atttypid = 'text'::regtype AND CASE id.attname
                         WHEN '_id' THEN target.relnamespace = (SELECT oid FROM app)
+                            AND NOT starts_with(target.relname, '_')
                         WHEN 'name' THEN target.relname = \(literal: AssetColumn.table)
                             AND target.relnamespace = (SELECT oid FROM internal)
                         ELSE false
