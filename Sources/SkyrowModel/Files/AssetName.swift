@@ -41,11 +41,14 @@ public struct AssetName: Hashable, Sendable, CustomStringConvertible {
     ///   - id: a UUID in lowercase.
     ///   - filename: the name that the file has for its uploader, of which a path keeps only the last part.
     package init(id: String, filename: String) {
-        let last = filename.utf8.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }).last
-        var plain = (last ?? filename.utf8[...]).map { Self.isPlain($0) ? $0 : UInt8(ascii: "_") }
-        // One `_` for a character of several bytes.
-        plain = plain.reduce(into: []) { bytes, byte in
-            if byte != UInt8(ascii: "_") || bytes.last != byte { bytes.append(byte) }
+        let parts = filename.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        var plain: [UInt8] = []
+        // One `_` for all bytes of a character, and for neighbouring ones.
+        var isReplacing = false
+        for byte in parts.last ?? Substring().utf8 {
+            let isPlain = Self.isPlain(byte)
+            if isPlain || !isReplacing { plain.append(isPlain ? byte : UInt8(ascii: "_")) }
+            isReplacing = !isPlain
         }
         let dot = plain.lastIndex(of: UInt8(ascii: ".")) ?? plain.endIndex
         let isExtension = (2...Self.maximumExtension).contains(plain.endIndex - dot)
@@ -57,6 +60,9 @@ public struct AssetName: Hashable, Sendable, CustomStringConvertible {
 
     /// The UUID, which no other file ever has.
     package var id: Substring { rawValue.prefix(Self.idLength) }
+
+    /// The strong entity tag of the file, as the field `ETag` has it: the UUID in quotes, since a file is written once.
+    package var tag: String { "\"\(id)\"" }
 
     /// What follows the UUID, such as `cat.png`.
     package var filename: Substring { rawValue.dropFirst(Self.idLength + 1) }
