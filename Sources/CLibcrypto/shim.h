@@ -1,7 +1,7 @@
 #pragma once
 
-// The functions SHA256_*, whose state is a value of the caller's. OpenSSL 3 recommends EVP instead, which allocates the
-// state of each hash.
+// The functions MD5_* and SHA256_*, whose state is a value of the caller's. OpenSSL 3 recommends EVP instead, which
+// allocates the state of each hash.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <openssl/bn.h>
@@ -10,6 +10,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/md5.h>
 #include <openssl/param_build.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
