@@ -148,6 +148,7 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
+                .product(name: "NIOPosix", package: "swift-nio", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),

@@ -7,44 +7,6 @@ import Testing
 @testable import SkyrowSystem
 @testable import skyrow
 
-/// A file system of a test's own, in memory, which is soon full.
-private struct SmallFileSystem: ~Copyable {
-    let path: String
-
-    /// Mounting takes root, or sudo, which installs the packages that tests need too.
-    private static let asRoot = geteuid() == 0 ? [] : ["sudo", "-n"]
-
-    init(megabytes: Int) async throws {
-        path = NSTemporaryDirectory() + "skyrow-small-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        let options = "size=\(megabytes)m,mode=755,uid=\(geteuid()),gid=\(getegid())"
-        let mount = try await Tool.run(
-            words: Self.asRoot + ["mount", "-t", "tmpfs", "-o", options, "skyrow-test", path]
-        )
-        guard mount.status == .exited(0) else {
-            throw ServiceFailure(description: "A small file system needs root or sudo: \(mount.errors)")
-        }
-    }
-
-    func remove() async throws {
-        _ = try await Tool.run(words: Self.asRoot + ["umount", "--lazy", path])
-        try FileManager.default.removeItem(atPath: path)
-    }
-
-    /// Leaves no free byte.
-    func fill() throws {
-        let file = try FileDescriptor(opening: path + "/filler", O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
-        for size in [1 << 20, 4096] {
-            let block = [UInt8](repeating: 1, count: size)
-            while write(file.number, block, size) > 0 {}
-        }
-    }
-
-    func freeSpace() throws {
-        try FileManager.default.removeItem(atPath: path + "/filler")
-    }
-}
-
 @Suite(.timeLimit(.minutes(60))) struct DiskFullTests {
     @Test func aFullDiskRefusesSavesAndRoomOnItLetsThemIn() async throws {
         let disk = try await SmallFileSystem(megabytes: 256)
