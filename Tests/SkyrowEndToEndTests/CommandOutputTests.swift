@@ -92,6 +92,8 @@ import Testing
         #expect(try line("schema") == ["file", "file", "'schema' in \(path)"])
         #expect(try line("log-level") == ["info", "default", nil])
         #expect(try line("master-key") == [nil, "default", nil])
+        #expect(try line("file-directory") == ["data/files", "default", nil])
+        #expect(try line("file-url-prefix") == ["http://environment.example:3/files", "default", nil])
         #expect(try line("api-key") == ["<secret>", "file", "'api-key' in \(path)"])
         #expect(try line("database-url") == ["<secret>", "environment", "SKYROW_DATABASE_URL"])
 

@@ -27,6 +27,22 @@ package final class BoundSocket: Sendable {
         if let failure { throw ListenError(code: failure) }
     }
 
+    /// The port, even if the system chose it; nil after the descriptor was taken.
+    package var port: Int? {
+        number.withLock { number in
+            guard let number else { return nil }
+            var address = sockaddr_storage()
+            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+            return withUnsafeMutableBytes(of: &address) { bytes in
+                guard let start = bytes.baseAddress,
+                    getsockname(number, start.assumingMemoryBound(to: sockaddr.self), &length) == 0
+                else { return nil }
+                // In addresses of IPv4 and IPv6 the port follows the two bytes of the family.
+                return Int(UInt16(bigEndian: start.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+            }
+        }
+    }
+
     /// Returns the descriptor, which the caller then owns; nil when it was already taken.
     func take() -> CInt? {
         number.withLock { number in

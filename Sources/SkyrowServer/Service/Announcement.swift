@@ -50,17 +50,7 @@ package struct Announcement: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    private var address: String {
-        "\(settings.tls.files == nil ? "http" : "https")://\(urlHost):\(port)"
-    }
-
-    private var urlHost: String {
-        switch settings.listening.host {
-        case "0.0.0.0": "127.0.0.1"
-        case "::": "[::1]"
-        default: settings.listening.host.contains(":") ? "[\(settings.listening.host)]" : settings.listening.host
-        }
-    }
+    private var address: String { settings.listeningURL(port: port) }
 
     /// A `curl` command that works when pasted into a shell.
     private var firstCall: String {

@@ -15,6 +15,8 @@ struct ApplicationFactory: Sendable {
     let client: PostgresClient
     /// The schema of the default application.
     let schema: SQLIdentifier
+    /// The port that the service listens on.
+    let port: Int
     let logger: Logger
     let metrics: any MetricsFactory
     /// The state shared by all applications, made with the first one.
@@ -89,6 +91,7 @@ struct ApplicationFactory: Sendable {
         configuration.mail = try settings.mail.configuration(of: name.rawValue)
         configuration.providers = try settings.providers.configuration(ProviderSurroundings(settings))
         configuration.customTokenKeys = settings.providers.customTokenKeys
+        configuration.files = try await settings.fileConfiguration(of: name, port: port)
         let actions = ActionService(
             store: store,
             configuration: configuration,

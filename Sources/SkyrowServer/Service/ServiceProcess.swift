@@ -105,6 +105,7 @@ package struct ServiceProcess: Sendable {
             keys: keys,
             client: client,
             schema: schema,
+            port: ground.socket.port ?? settings.listening.port,
             logger: ground.logger,
             metrics: observability.registry
         )

@@ -7,6 +7,20 @@ package import SkyrowPostgres
 
 // The configuration of each service part, from the settings.
 
+extension Settings {
+    /// Returns the address at which clients on this machine reach the service, such as `http://127.0.0.1:3000`.
+    ///
+    /// - Parameter port: The actual port, even if the setting is 0.
+    func listeningURL(port: Int) -> String {
+        let host =
+            switch self.listening.host {
+            case "0.0.0.0", "::": "localhost"
+            case let host: host.contains(":") ? "[\(host)]" : host
+            }
+        return "\(self.tls.files == nil ? "http" : "https")://\(host):\(port)"
+    }
+}
+
 extension HTTPLimits {
     /// - Parameter files: The process's limit of open files.
     package init(_ settings: Settings, files: Int) {

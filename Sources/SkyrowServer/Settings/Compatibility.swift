@@ -17,6 +17,7 @@ package enum Compatibility: String, CaseIterable, Sendable {
                 "password-minimum": "1",
                 "login-key-readers": "username=users,email=users",
                 "relation-audience": "everyone",
+                "file-uploads": "key",
             ]
         }
     }

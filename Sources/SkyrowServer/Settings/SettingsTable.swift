@@ -12,6 +12,7 @@ package final class SettingsTable: Sendable {
     package let proxies = ProxySettings()
     package let keys = KeySettings()
     package let records = RecordSettings()
+    package let files = FileSettings()
     package let accounts = AccountSettings()
     package let mail = MailSettings()
     package let providers = ProviderSettings()

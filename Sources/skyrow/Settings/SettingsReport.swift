@@ -15,10 +15,12 @@ struct SettingsReport: Sendable {
     let lines: [Line]
 
     init(_ settings: Settings) {
+        let derived = settings.derivedDefaults
         lines = SettingsTable.groups.flatMap { $0.settings }.map { setting in
             let row = setting.row
             guard let given = settings.given(row) else {
-                return Line(row: row, text: row.defaultValue.isEmpty ? nil : row.defaultValue)
+                let text = derived[row.name] ?? row.defaultValue
+                return Line(row: row, text: text.isEmpty ? nil : text)
             }
             return Line(row: row, text: row.isSecret ? "<secret>" : given.text, origin: given.origin)
         }

@@ -62,7 +62,7 @@ struct AgreementWorld {
             fields.map { "ADD \($0.name) \($0.sql)" }.joined(separator: ", ")
         }
         return """
-            \(insertion(of: AgreementCorpus.assets))
+            \(SkyrowTestSupport.insertion(of: AgreementCorpus.assets))
             SELECT _create_type('place'); ALTER TABLE place \(additions(placeFields));
             SELECT _create_type('thing'); ALTER TABLE thing \(additions(thingFields));
             CREATE INDEX ON thing USING gin (places);

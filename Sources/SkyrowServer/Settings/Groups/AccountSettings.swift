@@ -15,8 +15,8 @@ package final class AccountSettings: SettingGroup {
         Compatibility.none,
         of: "what",
         """
-        The interface that the application uses: `skygear-v1` gives `password-minimum`, `login-key-readers` and \
-        `relation-audience` the defaults that an application of Skygear v1 needs.
+        The interface that the application uses: `skygear-v1` gives `password-minimum`, `login-key-readers`, \
+        `relation-audience` and `file-uploads` the defaults that an application of Skygear v1 needs.
         """
     ).ofApplications
 

@@ -1,0 +1,171 @@
+package import SkyrowActions
+package import SkyrowModel
+package import SkyrowSystem
+
+/// Settings of files.
+package final class FileSettings: SettingGroup {
+    package static let title = "Files"
+
+    package init() {}
+
+    package enum Storage: String, CaseIterable, Sendable {
+        case local, off
+    }
+
+    package let storage = Setting.choice(
+        "files",
+        Storage.local,
+        of: "where",
+        "Where the bytes of files are: in a directory (`local`), or nowhere (`off`), which refuses uploads and downloads."
+    ).ofApplications
+
+    package let directory = Setting<String?>(
+        "file-directory",
+        nil,
+        shown: "",
+        .directory,
+        mustBe: "the path of a directory",
+        """
+        The directory of files, with a directory for each application; by default `files` in `data-directory`. All processes \
+        that serve an application must share it, and no other service may use it.
+        """
+    ) { text in
+        text.isEmpty || text.utf8.contains(0) ? nil : .some(text)
+    }
+
+    package let secret = Setting<String?>.key(
+        "file-secret",
+        minimumLength: 16,
+        """
+        The secret that signs the addresses of files, for other programs that sign or verify addresses; by default it is \
+        derived from a secret in the database. Each application has its own; this is that of the default one.
+        """
+    ).ofEachApplication
+
+    package let urlPrefix = Setting<String?>(
+        "file-url-prefix",
+        nil,
+        shown: "",
+        .text("url"),
+        mustBe: "https://host, with an optional port and path, or http:// for development",
+        """
+        What precedes the names of files in their addresses; by default `public-url` and `/files`, or the address that the \
+        service listens on.
+        """
+    ) { text in
+        PublicURL.read(text).map { .some($0) }
+    }.ofApplications
+
+    package let urlLifetime = Setting.duration(
+        "file-url-lifetime",
+        .seconds(15 * 60),
+        in: .seconds(60)...(.seconds(7 * 86_400)),
+        "How long the signed address of a file is valid, to within half of this time."
+    ).ofApplications
+
+    package let uploads = Setting.choice(
+        "file-uploads",
+        UploadAudience.user,
+        of: "who",
+        mustBe: "user, key or administrator",
+        "Who may upload files: each logged-in `user`, everyone with the API `key`, or an `administrator`; the master key always."
+    ).ofApplications
+
+    package let maximum = Setting.integer(
+        "maximum-file",
+        50 << 20,
+        in: 1...1 << 40,
+        unit: "bytes",
+        "The maximum size of a file, in bytes; `maximum-body` does not apply to uploads."
+    ).ofApplications
+
+    package let types = Setting(
+        "file-types",
+        FileTypes.every,
+        shown: FileTypes.every.description,
+        .text("types"),
+        mustBe: "media types and ranges separated by commas, such as image/*,application/pdf",
+        "The media types that uploaded files may have; the content decides where it shows the type."
+    ) {
+        FileTypes($0)
+    }.ofApplications
+
+    package let grace = Setting.duration(
+        "file-grace",
+        .seconds(86_400),
+        in: .seconds(3600)...(.seconds(365 * 86_400)),
+        "How long a file is kept that no record refers to, and how long an upload may be announced or unfinished."
+    ).ofApplications
+
+    package let time = Setting.duration(
+        "file-time",
+        .seconds(3600),
+        in: .seconds(60)...(.seconds(86_400)),
+        "From the head of an upload to its end; `body-timeout` does not apply to uploads."
+    ).ofApplications
+
+    package static func check(_ settings: SettingValues<FileSettings>) throws(ToolError) {
+        guard settings.grace > settings.time else {
+            throw .configuration(
+                "file-grace must be longer than file-time: what is left of an upload after file-grace is deleted."
+            )
+        }
+    }
+}
+
+extension Settings {
+    /// The directory of the files of all applications.
+    package var fileDirectory: String {
+        self.files.directory ?? "\(self.database.dataDirectory)/files"
+    }
+
+    /// Returns what precedes `/<name>` in the addresses of files.
+    ///
+    /// - Parameter port: The port that the service listens on, even if the setting is 0.
+    package func fileURLPrefix(port: Int) -> String {
+        self.files.urlPrefix ?? "\(self.mail.publicURL ?? self.listeningURL(port: port))/files"
+    }
+
+    /// Opens the storage of an application's files, and makes its directories; nil if it has no files.
+    ///
+    /// Throws ``ToolError`` if the directories cannot be made or used.
+    package func fileStorage(of application: ApplicationName) async throws(ToolError) -> LocalFileStorage? {
+        switch self.files.storage {
+        case .off: nil
+        case .local: try await LocalFileStorage(in: self.fileDirectory, of: application)
+        }
+    }
+
+    /// Returns the configuration of an application's files; nil if it has none.
+    ///
+    /// Throws ``ToolError`` if the directories cannot be made or used.
+    package func fileConfiguration(
+        of application: ApplicationName,
+        port: Int
+    ) async throws(ToolError) -> FileConfiguration? {
+        guard let storage = try await fileStorage(of: application) else { return nil }
+        let files = self.files
+        return FileConfiguration(
+            storage: storage,
+            urlPrefix: fileURLPrefix(port: port),
+            urlLifetime: files.urlLifetime,
+            secret: files.secret.map { Array($0.utf8) },
+            uploads: files.uploads,
+            maximum: Int64(files.maximum),
+            types: files.types,
+            grace: files.grace,
+            time: files.time,
+            application: application
+        )
+    }
+
+    /// The values of settings that follow from others unless they are given, by name.
+    package var derivedDefaults: [String: String] {
+        var defaults = ["file-directory": self.fileDirectory]
+        // The system chooses port 0 at the start.
+        if self.mail.publicURL != nil || self.listening.port != 0 {
+            defaults["file-url-prefix"] = fileURLPrefix(port: self.listening.port)
+        }
+        return defaults
+    }
+}
