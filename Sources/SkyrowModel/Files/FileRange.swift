@@ -52,7 +52,7 @@ package enum FileRange: Hashable, Sendable {
 
 extension Substring {
     /// The text without spaces and tabs at its ends: optional whitespace (RFC 9110, 5.6.3).
-    var trimmingSpaces: Substring {
+    package var trimmingSpaces: Substring {
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         guard let start = utf8.firstIndex(where: { !isSpace($0) }), let end = utf8.lastIndex(where: { !isSpace($0) })
         else { return "" }
