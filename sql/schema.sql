@@ -2422,6 +2422,60 @@ CREATE INDEX ON _tombstone (owner) WHERE owner IS NOT NULL;
 -- Finds anonymous accounts that are no longer used.
 CREATE INDEX ON _user (created_at) WHERE password_hash IS NULL;
 
+-- Files ---------------------------------------------------------------------------------------------------------------
+
+-- A field with a file is a foreign key to this table. PostgreSQL checks it as the owner of the table, so that every role that
+-- may write a record may refer to a file.
+CREATE TABLE _asset (
+    name text COLLATE "C" PRIMARY KEY CONSTRAINT _asset_name CHECK (
+        octet_length(name) <= 153
+        AND name ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-[A-Za-z0-9._-]+$'
+    ),
+    filename text NOT NULL CHECK (octet_length(filename) <= 1024),
+    content_type text NOT NULL CHECK (octet_length(content_type) <= 255),
+    size bigint NOT NULL CHECK (size >= 0),
+    state text NOT NULL CHECK (state IN ('expected', 'stored')),
+    storage text NOT NULL DEFAULT 'local' CHECK (storage <> ''),
+    sha256 bytea CHECK (octet_length(sha256) = 32),
+    owner text COLLATE "C" REFERENCES _user (id) ON DELETE SET NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    stored_at timestamptz,
+    expires_at timestamptz,
+    unreferenced_since timestamptz,
+    CHECK ((state = 'stored') = (stored_at IS NOT NULL)),
+    CHECK ((state = 'expected') = (expires_at IS NOT NULL)),
+    CHECK (state = 'stored' OR sha256 IS NULL AND unreferenced_since IS NULL)
+);
+-- Counts the files that an uploader has announced.
+CREATE INDEX ON _asset (owner) WHERE state = 'expected';
+CREATE INDEX ON _asset (expires_at) WHERE state = 'expected';
+CREATE INDEX ON _asset (owner) WHERE owner IS NOT NULL;
+CREATE INDEX ON _asset (unreferenced_since) WHERE unreferenced_since IS NOT NULL;
+COMMENT ON TABLE _asset IS 'The files that records refer to or may refer to; their bytes are in the storage, under their names.';
+COMMENT ON COLUMN _asset.name IS 'A UUID, -, and the name of the file with _ for what an address cannot have.';
+COMMENT ON COLUMN _asset.filename IS 'The name that its uploader gave it.';
+COMMENT ON COLUMN _asset.content_type IS 'The media type, such as image/png.';
+COMMENT ON COLUMN _asset.size IS 'The number of bytes; before they have arrived, the number that was announced.';
+COMMENT ON COLUMN _asset.state IS 'expected: it was announced, and its bytes have not arrived; stored: its bytes are in the storage.';
+COMMENT ON COLUMN _asset.storage IS 'Where its bytes are: local, the directory of the service.';
+COMMENT ON COLUMN _asset.sha256 IS 'SHA-256 of its bytes; NULL: it is expected, or was found in the storage without a row.';
+COMMENT ON COLUMN _asset.owner IS 'The user who uploaded it; NULL: it was uploaded with a key alone, or the account is deleted.';
+COMMENT ON COLUMN _asset.created_at IS 'When the row was created.';
+COMMENT ON COLUMN _asset.stored_at IS 'When its bytes were in the storage; NULL: it is expected.';
+COMMENT ON COLUMN _asset.expires_at IS 'Until when its bytes are expected; NULL: it is stored.';
+COMMENT ON COLUMN _asset.unreferenced_since IS
+    'When it was first found that no record refers to it; it is deleted some time later, unless a record refers to it again. NULL: a record refers to it, or it was not looked for.';
+
+CREATE TABLE _garbage (
+    name text COLLATE "C" PRIMARY KEY,
+    storage text NOT NULL,
+    deleted_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE _garbage IS 'The files whose rows were deleted and whose bytes the service deletes next.';
+COMMENT ON COLUMN _garbage.name IS 'The name of the file.';
+COMMENT ON COLUMN _garbage.storage IS 'Where its bytes are.';
+COMMENT ON COLUMN _garbage.deleted_at IS 'When its row was deleted.';
+
 -- Notices -------------------------------------------------------------------------------------------------------------
 -- Processes keep sessions and the schema in memory, and are notified of changes, also of those made in psql. All of these are
 -- rare, so NOTIFY is affordable for them, unlike for records. A notice names its schema, since a copy of an application in the
@@ -2734,6 +2788,18 @@ END $$;
 COMMENT ON FUNCTION _may_refer(text, text[], text) IS
     'Whether a record of a database may refer to these records of a type: the role that calls it must see each of them.';
 
+-- The uploader of a file may put it into a record, and so may everyone who has the name of a file without an uploader.
+CREATE FUNCTION _may_use_file(file text) RETURNS boolean LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM _asset AS asset
+        WHERE asset.name = file AND asset.state = 'stored' AND (asset.owner IS NULL OR asset.owner = _me())
+    );
+END $$;
+COMMENT ON FUNCTION _may_use_file(text) IS
+    'Whether the user of this database login may put a file into a record: _may_use_file(name).';
+
 -- A record that a database login writes names its user, and a new one gets the access list that a save would give it.
 CREATE FUNCTION _sign() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
@@ -2946,6 +3012,10 @@ FROM _index WHERE (SELECT _may_look());
 
 CREATE VIEW _tombstones WITH (security_barrier) AS
 SELECT type, id, database, owner, access, members, kind, revision, deleted_at FROM _tombstone WHERE (SELECT _may_look());
+
+CREATE VIEW _assets WITH (security_barrier) AS
+SELECT name, filename, content_type, size, state, storage, owner, created_at, stored_at, expires_at, unreferenced_since
+FROM _asset WHERE (SELECT _may_look());
 
 CREATE VIEW _deletions WITH (security_barrier) AS
 SELECT user_id, began_at, next_at, finished_at, swept_at FROM _deletion WHERE (SELECT _may_look());

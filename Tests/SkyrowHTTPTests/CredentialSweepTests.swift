@@ -193,6 +193,7 @@ import Testing
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._identity AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._used_token AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._flow AS t),
+            (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._asset AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._factor AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._password_history AS t),
             (SELECT string_agg(t::text, '' ORDER BY t::text) FROM app_internal._index AS t),

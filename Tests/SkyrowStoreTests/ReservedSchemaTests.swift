@@ -75,6 +75,7 @@ import Testing
 
     /// The columns of each view: none is a secret, a hash or a code.
     private static let views = """
+        _assets: name filename content_type size state storage owner created_at stored_at expires_at unreferenced_since
         _audits: id at event outcome user_id actor session_id key_id address request_id data
         _class_options: type default_access list_by list_read_by transfer_by creator private aggregate relations
         _class_rules: type action allow mode

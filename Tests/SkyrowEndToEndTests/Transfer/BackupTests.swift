@@ -74,6 +74,9 @@ import Testing
         INSERT INTO _factor (user_id, kind, secret_sealed, confirmed_at) VALUES ('ann', 'totp', 's', now());
         INSERT INTO _password_history (user_id, hash) VALUES ('ann', 'former');
         INSERT INTO _idempotency VALUES ('ann', 'key', '\x01', '\x7b7d');
+        INSERT INTO _asset (name, filename, content_type, size, state, stored_at, owner, unreferenced_since)
+        VALUES (gen_random_uuid() || '-a.png', 'ä.png', 'image/png', 3, 'stored', now(), 'ann', now());
+        INSERT INTO _garbage (name, storage) VALUES (gen_random_uuid() || '-b.png', 'local');
         DELETE FROM note WHERE _id = '$1';
         SELECT _create_relation('note', 'likes', 'note');
         INSERT INTO "note.likes" SELECT a._id, b._id FROM note AS a JOIN note AS b ON a._database = b._database;
