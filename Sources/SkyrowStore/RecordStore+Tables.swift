@@ -10,6 +10,8 @@ extension StoreTable {
 }
 
 extension RecordStore {
+    /// The files.
+    package var assets: AssetTable { AssetTable(store: self) }
     package var audit: AuditTable { AuditTable(store: self) }
     /// The rules of record types.
     package var classAccess: ClassAccessTable { ClassAccessTable(store: self) }

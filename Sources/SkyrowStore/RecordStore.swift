@@ -28,6 +28,8 @@ package final class RecordStore: Sendable {
     package let rules: [RecordTypeName: TypeRules]
     /// The type `_role`, by which roles are read as records.
     let roleRecords: RecordTable
+    /// The texts of the statements about access to files.
+    let assetTexts: AssetAccessTexts
     /// Upper bound on the entries of an access list.
     let maximumAccessEntries: Int
     /// The keys of the setting `secrets-key`.
@@ -84,6 +86,7 @@ package final class RecordStore: Sendable {
         rulesWatch = RulesWatch(client: client, schema: schema, interval: rulesCheckInterval, patience: rulesPatience)
         self.schemaCheckInterval = schemaCheckInterval
         roleRecords = .ofRoles(in: schema)
+        assetTexts = AssetAccessTexts(schema: schema)
         self.client = client
         self.schema = schema
         self.mode = mode

@@ -1,0 +1,187 @@
+package import SkyrowModel
+internal import SkyrowPostgres
+
+/// The outcome of deleting a file among others.
+package enum AssetDeletion: Hashable, Sendable {
+    case deleted
+    /// It could be deleted, and one of the others could not.
+    case kept
+    /// A record refers to it.
+    case referredTo
+    /// No file has the name, or it was uploaded by another user.
+    case missing
+}
+
+/// A file whose row is deleted and whose bytes are deleted next.
+package struct GarbageFile: Hashable, Sendable {
+    package let name: AssetName
+    package let storage: String
+}
+
+extension AssetTable {
+    /// The number of files that one transaction deletes, apart from ``delete(_:owner:force:)``.
+    static let batch = 500
+
+    /// Deletes files that no field refers to, all of them or none; names inside of JSON do not count.
+    ///
+    /// Requests that are about to save a reference to one of them end before, or fail.
+    ///
+    /// - Parameters:
+    ///   - owner: only files that this user uploaded; nil for all.
+    ///   - force: whether to clear the fields that refer to the files, as a change of their records. Throws `108 InvalidArgument`
+    ///     above 10,000 fields, and `113 ConstraintViolated` for a column that cannot be NULL.
+    package func delete(
+        _ names: [AssetName],
+        owner: UserID?,
+        force: Bool
+    ) async throws(SkyrowError) -> [AssetName: AssetDeletion] {
+        let outcomes = try await store.reporting(
+            special: { $0.sqlState == .notNullViolation ? .fieldIsRequired : nil },
+            {
+                do {
+                    let wanted = Set(names.map(\.rawValue))
+                    try await deleteTogether(wanted, owner: owner, force: force)
+                    return Dictionary(uniqueKeysWithValues: wanted.map { ($0, AssetDeletion.deleted) })
+                } catch let error as NotDeletable {
+                    return Dictionary(uniqueKeysWithValues: error.names.map { ($0, error.reason) })
+                }
+            }
+        )
+        return Dictionary(names.map { ($0, outcomes[$0.rawValue] ?? .kept) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Throws ``NotDeletable`` if one of the files cannot be deleted.
+    private func deleteTogether(_ wanted: Set<String>, owner: UserID?, force: Bool) async throws {
+        try await store.client.withTransaction { transaction in
+            let isOpen: SQL = owner.map { "asset.owner = \($0)" } ?? "true"
+            // From here on no transaction can refer to them. Those that did so before have ended.
+            let found = try await transaction.query(
+                """
+                SELECT asset.name FROM \(schema.internal)._asset AS asset
+                WHERE asset.name = ANY (\(Array(wanted))) AND \(isOpen) ORDER BY asset.name FOR UPDATE
+                """
+            ).decodeColumn(0, as: String.self)
+            let missing = wanted.subtracting(found)
+            guard missing.isEmpty else { throw NotDeletable(names: missing, reason: .missing) }
+            let references = try await AssetReferences(to: schema, in: transaction)
+            if force { try await clear(references, to: found, in: transaction) }
+            let held = try await wanted.subtracting(discard(found, unlessIn: references, in: transaction))
+            guard held.isEmpty else { throw NotDeletable(names: held, reason: .referredTo) }
+        }
+    }
+
+    /// Why nothing is deleted.
+    private struct NotDeletable: Error {
+        let names: Set<String>
+        let reason: AssetDeletion
+    }
+
+    /// Sets the columns that refer to files to NULL. The triggers of record tables give the records new revisions and times.
+    private func clear(
+        _ references: AssetReferences,
+        to names: [String],
+        in transaction: PostgresTransaction
+    ) async throws {
+        let most = Int64(CascadeStatement.maximumDependents)
+        var count: Int64 = 0
+        for column in references.columns {
+            count += try await transaction.query(
+                """
+                SELECT count(*) FROM (
+                    SELECT FROM \(column.table) AS holder WHERE holder.\(column.name) = ANY (\(names)) LIMIT \(most + 1)
+                ) AS held
+                """
+            ).decode(row: 0, column: 0, as: Int64.self)
+            guard count <= most else { throw SkyrowError.tooManyHolders }
+        }
+        for column in references.columns {
+            try await transaction.execute(
+                "UPDATE \(column.table) SET \(column.name) = NULL WHERE \(column.name) = ANY (\(names))"
+            )
+        }
+    }
+
+    // MARK: Garbage
+
+    /// Moves those of some files to `_garbage` that no field refers to, that meet a condition on `asset`, and that no other
+    /// transaction holds; returns their number.
+    func discard(_ names: [String], if condition: SQL) async throws -> Int {
+        guard !names.isEmpty else { return 0 }
+        do {
+            return try await store.client.withTransaction { transaction in
+                // A request that is saving a reference to one of them holds its row, so the file is skipped. A request that begins
+                // later waits for this transaction, and then finds no file.
+                let free = try await transaction.query(
+                    """
+                    SELECT asset.name FROM \(schema.internal)._asset AS asset
+                    WHERE asset.name = ANY (\(names)) AND \(condition) ORDER BY asset.name FOR UPDATE SKIP LOCKED
+                    """
+                ).decodeColumn(0, as: String.self)
+                guard !free.isEmpty else { return 0 }
+                let references = try await AssetReferences(to: schema, in: transaction)
+                return try await discard(free, unlessIn: references, in: transaction).count
+            }
+        } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
+            // A column was added meanwhile that refers to one of them.
+            return 0
+        }
+    }
+
+    /// Moves those of some locked files to `_garbage` that no column refers to; returns their names.
+    private func discard(
+        _ names: [String],
+        unlessIn references: AssetReferences,
+        in transaction: PostgresTransaction
+    ) async throws -> [String] {
+        try await transaction.query(
+            """
+            WITH gone AS (
+                DELETE FROM \(schema.internal)._asset AS asset
+                WHERE asset.name = ANY (\(names)) AND NOT \(references.refer(to: "asset.name"))
+                RETURNING asset.name, asset.storage
+            ), kept AS (
+                INSERT INTO \(schema.internal)._garbage (name, storage) SELECT gone.name, gone.storage FROM gone
+                ON CONFLICT (name) DO NOTHING
+            )
+            SELECT gone.name FROM gone
+            """
+        ).decodeColumn(0, as: String.self)
+    }
+
+    /// Returns files whose bytes are to be deleted, in the order of their names, from behind `name` on; fewer than `limit` at the
+    /// end.
+    package func garbage(after name: AssetName?, limit: Int) async throws(SkyrowError) -> [GarbageFile] {
+        let columns = Columns(
+            { (name: String, storage: String) in AssetName(name).map { GarbageFile(name: $0, storage: storage) } },
+            "garbage.name",
+            "garbage.storage"
+        )
+        return try await store.read(columns) {
+            """
+            SELECT \($0) FROM \(schema.internal)._garbage AS garbage
+            WHERE garbage.name > \(name?.rawValue ?? "") ORDER BY garbage.name LIMIT \(Int64(limit))
+            """
+        }.compactMap(\.self)
+    }
+
+    /// Removes files from `_garbage` whose bytes are deleted.
+    package func forget(_ names: [AssetName]) async throws(SkyrowError) {
+        guard !names.isEmpty else { return }
+        try await store.write(
+            "DELETE FROM \(schema.internal)._garbage AS garbage WHERE garbage.name = ANY (\(names.map(\.rawValue)))"
+        )
+    }
+}
+
+extension SkyrowError {
+    fileprivate static let fieldIsRequired = SkyrowError(
+        .constraintViolated,
+        "A field that refers to the file cannot be empty."
+    )
+    fileprivate static let tooManyHolders = SkyrowError.invalidArgument(
+        """
+        More than \(CascadeStatement.maximumDependents) fields refer to these files; delete the files or their records in parts.
+        """,
+        "names"
+    )
+}
