@@ -219,7 +219,7 @@ extension PolicyState {
         SELECT oid, proname, oid::regprocedure::text AS signature FROM pg_proc
         WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = \(PostgresName(schema.name)))
             AND prosecdef AND starts_with(proname, '_')
-            AND proname NOT IN ('_me', '_audience', '_is_related', '_may_ask', '_may_look')
+            AND proname NOT IN ('_me', '_audience', '_is_related', '_may_ask', '_may_look', '_may_use_file')
         """
     }
 }

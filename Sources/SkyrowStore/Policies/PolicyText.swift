@@ -263,13 +263,14 @@ struct PolicyText {
         return ways.isEmpty ? "false" : "(\(ways.joined(separator: " OR ")))"
     }
 
-    /// Whether the targets of a column may be referred to; nil for a column without references.
+    /// Whether the targets of a column may be referred to, or its file used; nil for a column without references and files.
     private func reference(_ column: RecordColumn, on row: SQLIdentifier) -> SQL? {
         let value: SQL = "\(row).\(column.identifier)"
         let (target, ids): (RecordTypeName, SQL)
         switch column.type {
         case .reference(let type): (target, ids) = (type, "ARRAY[\(value)]")
         case .array(.reference(let type)): (target, ids) = (type, value)
+        case .asset: return "(\(value) IS NULL OR \(schema).\"_may_use_file\"(\(value)))"
         default: return nil
         }
         return """
