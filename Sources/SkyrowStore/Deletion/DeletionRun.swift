@@ -416,8 +416,8 @@ private struct DeletionRun {
         }
     }
 
-    /// Removes the stored responses for the user's retries and the merges into the account, removes the user from tombstones,
-    /// and addresses from the audit log, which keeps the id.
+    /// Removes the stored responses for the user's retries and the merges into the account, removes the user from tombstones and
+    /// files, and addresses from the audit log, which keeps the id.
     mutating func removeNotes() async throws {
         let master = "_master:\(user)"
         let end = ":\(user)"
@@ -436,6 +436,14 @@ private struct DeletionRun {
             DELETE FROM \(schema.internal)._tombstone WHERE owner = \(user) AND (database, revision, type, id) IN (
                 SELECT grave.database, grave.revision, grave.type, grave.id FROM \(schema.internal)._tombstone AS grave
                 WHERE grave.owner = \(user) AND grave.database = \(user) LIMIT \(Self.batch)
+            )
+            """
+        )
+        // Records may still refer to the files.
+        try await repeating(
+            """
+            UPDATE \(schema.internal)._asset SET owner = NULL WHERE name IN (
+                SELECT asset.name FROM \(schema.internal)._asset AS asset WHERE asset.owner = \(user) LIMIT \(Self.batch)
             )
             """
         )

@@ -54,6 +54,7 @@ struct MergeRun {
 
     /// Transfers the user's public records to the target account, and moves the private ones.
     mutating func moveRecords() async throws {
+        try await moveFiles()
         let tables = try await store.tables()
         for table in tables { try await give(table) }
         let movable = tables.filter { $0.name != .user }
@@ -77,6 +78,22 @@ struct MergeRun {
                 """
             ).affectedRows
             try await note(count, areRecords: true)
+            if count < Self.batch { return }
+        }
+    }
+
+    /// Makes the target account the uploader of the user's files. The records that name them inside of JSON become its records.
+    private mutating func moveFiles() async throws {
+        while true {
+            let count = try await store.client.write(
+                """
+                UPDATE \(schema.internal)._asset SET owner = \(target) WHERE name IN (
+                    SELECT asset.name FROM \(schema.internal)._asset AS asset
+                    WHERE asset.owner = \(user) LIMIT \(Int64(Self.batch))
+                )
+                """
+            ).affectedRows
+            try await note(count)
             if count < Self.batch { return }
         }
     }
