@@ -38,7 +38,7 @@ struct AssetReferences: Sendable {
             WHERE contype = 'f' AND conparentid = 0 AND confrelid = (
                 SELECT oid FROM pg_catalog.pg_class
                 WHERE relname = '_asset' AND relnamespace = \(schema.internal.identifier.namespace)
-            )
+            ) AND has_column_privilege(conrelid, attnum, 'SELECT')
             ORDER BY 1, 2, 3
             """
         )

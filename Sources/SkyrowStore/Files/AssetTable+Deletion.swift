@@ -30,13 +30,21 @@ extension AssetTable {
     ///   - owner: only files that this user uploaded; nil for all.
     ///   - force: whether to clear the fields that refer to the files, as a change of their records. Throws `108 InvalidArgument`
     ///     above 10,000 fields, and `113 ConstraintViolated` for a column that cannot be NULL.
+    /// - Returns: The outcome of each file.
     package func delete(
         _ names: [AssetName],
         owner: UserID?,
         force: Bool
     ) async throws(SkyrowError) -> [AssetName: AssetDeletion] {
         let outcomes = try await store.reporting(
-            special: { $0.sqlState == .notNullViolation ? .fieldIsRequired : nil },
+            special: { error in
+                switch error.sqlState {
+                case .some(.notNullViolation): .fieldIsRequired
+                // Of a foreign key that the service may not read, or one of several columns.
+                case .some(.foreignKeyViolation): .fileIsReferredTo
+                default: nil
+                }
+            },
             {
                 do {
                     let wanted = Set(names.map(\.rawValue))
@@ -122,8 +130,11 @@ extension AssetTable {
                 return try await discard(free, unlessIn: references, in: transaction).count
             }
         } catch let error as PostgresError where error.sqlState == .foreignKeyViolation {
-            // A column was added meanwhile that refers to one of them.
-            return 0
+            // A foreign key that the service may not read refers to one of them, or one that was added meanwhile.
+            guard names.count > 1 else { return 0 }
+            var count = 0
+            for name in names { count += try await discard([name], if: condition) }
+            return count
         }
     }
 
@@ -174,6 +185,10 @@ extension AssetTable {
 }
 
 extension SkyrowError {
+    fileprivate static let fileIsReferredTo = SkyrowError(
+        .constraintViolated,
+        "A row of the database refers to one of the files; nothing was deleted."
+    )
     fileprivate static let fieldIsRequired = SkyrowError(
         .constraintViolated,
         "A field that refers to the file cannot be empty."

@@ -112,6 +112,28 @@ import Testing
         }
     }
 
+    /// PostgreSQL refuses what the service does not find: here a foreign key of two columns.
+    @Test func aForeignKeyThatIsNotFoundKeepsItsFileAlone() async throws {
+        try await withFiles { f in
+            try await f.psql(
+                """
+                ALTER TABLE _asset ADD UNIQUE (name, size);
+                CREATE TABLE part (file text, size bigint, FOREIGN KEY (file, size) REFERENCES _asset (name, size));
+                INSERT INTO part VALUES ('\(file(0))', 3)
+                """
+            )
+            do {
+                _ = try await f.assets.delete([file(0), file(4)], owner: nil, force: true)
+                Issue.record("It was not refused.")
+            } catch {
+                #expect(error.code == .constraintViolated)
+            }
+            #expect(try await f.names(in: "_garbage").isEmpty)
+            #expect(try await f.assets.discard([0, 1, 4].map { file($0).rawValue }, if: "true") == 1)
+            #expect(try await f.names(in: "_garbage") == [file(4).rawValue])
+        }
+    }
+
     /// A save that has begun keeps the file; one that comes later finds none.
     @Test func aSaveAndADeletionWaitForEachOther() async throws {
         try await withFiles { f in
