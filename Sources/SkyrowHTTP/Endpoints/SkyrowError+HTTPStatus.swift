@@ -17,7 +17,7 @@ extension ErrorCode {
         case 116: .ok
         case 130, 133: .conflict
         case 131: .tooManyRequests
-        case 132: .payloadTooLarge
+        case 129, 132: .payloadTooLarge
         case 134: .badRequest
         case 135: .serviceUnavailable
         // 136 must not be 503, for which proxies repeat a request.

@@ -19,6 +19,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let accessKeyNotAccepted = ErrorCode(rawValue: 103)
     public static let accessTokenNotAccepted = ErrorCode(rawValue: 104)
     public static let invalidCredentials = ErrorCode(rawValue: 105)
+    /// The signature of an address of a file is wrong.
+    public static let invalidSignature = ErrorCode(rawValue: 106)
 
     // The request
     public static let badRequest = ErrorCode(rawValue: 107)
@@ -38,6 +40,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let passwordPolicyViolated = ErrorCode(rawValue: 126)
     public static let userDisabled = ErrorCode(rawValue: 127)
     public static let verificationRequired = ErrorCode(rawValue: 128)
+    public static let assetSizeTooLarge = ErrorCode(rawValue: 129)
 
     // Skyrow's own
     public static let conflict = ErrorCode(rawValue: 130)
@@ -86,6 +89,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         .accessKeyNotAccepted: "AccessKeyNotAccepted",
         .accessTokenNotAccepted: "AccessTokenNotAccepted",
         .invalidCredentials: "InvalidCredentials",
+        .invalidSignature: "InvalidSignature",
         .badRequest: "BadRequest",
         .invalidArgument: "InvalidArgument",
         .duplicated: "Duplicated",
@@ -103,6 +107,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         .passwordPolicyViolated: "PasswordPolicyViolated",
         .userDisabled: "UserDisabled",
         .verificationRequired: "VerificationRequired",
+        .assetSizeTooLarge: "AssetSizeTooLarge",
         .conflict: "Conflict",
         .rateLimited: "RateLimited",
         .payloadTooLarge: "PayloadTooLarge",
