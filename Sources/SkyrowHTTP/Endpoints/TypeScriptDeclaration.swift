@@ -86,11 +86,17 @@ package enum TypeScriptDeclaration {
             let bounds = member.shape.bounds.map { $0.prefix(1).uppercased() + $0.dropFirst() + "." } ?? ""
             let words = [member.summary, bounds].filter { !$0.isEmpty }.joined(separator: " ")
             if !words.isEmpty { text += comment([words], indent: inner) }
-            text += "\(inner)\(member.name)\(member.isRequired ? "" : "?"): \(type(member.shape, indent: inner))\n"
+            let name = propertyName(member.name) + (member.isRequired ? "" : "?")
+            text += "\(inner)\(name): \(type(member.shape, indent: inner))\n"
         }
         // A type of other members would have to be that of the listed ones too.
         if isOpen { text += inner + "[name: string]: unknown\n" }
         return text + indent + "}"
+    }
+
+    /// A name that is no identifier, such as `content-type`, is a string.
+    private static func propertyName(_ name: String) -> String {
+        name.utf8.contains(UInt8(ascii: "-")) ? "\"\(name)\"" : name
     }
 
     private static func comment(_ lines: [String], indent: String) -> String {

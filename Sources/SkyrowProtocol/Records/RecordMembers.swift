@@ -63,15 +63,21 @@ extension Parameters {
     }
 }
 
+extension DatabaseName {
+    /// The text of `database_id`.
+    var text: String {
+        switch self {
+        case .everyone: "_public"
+        case .own: "_private"
+        case .user(let id): id.rawValue
+        case .union: "_union"
+        }
+    }
+}
+
 extension JSONWriter {
     func databaseID(_ database: DatabaseName) {
-        key("database_id")
-        switch database {
-        case .everyone: string("_public")
-        case .own: string("_private")
-        case .user(let id): string(id.rawValue)
-        case .union: string("_union")
-        }
+        member("database_id", database.text)
     }
 
     func recordType(_ type: RecordTypeName, matching predicate: RecordPredicate?) {

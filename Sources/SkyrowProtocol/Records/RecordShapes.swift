@@ -35,7 +35,7 @@ extension Codec {
             case .fresh(let value): codec.write(value, writer)
             case .encoded(let bytes, isReplay: _):
                 if writer.account?.exemptOne() == true { writer.liftBound() }
-                bytes.withUnsafeBytes { writer.json(validated: $0) }
+                bytes.withUnsafeBytes { writer.json(linking: $0) }
             }
         }
     }
