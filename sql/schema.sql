@@ -69,10 +69,10 @@ CREATE TABLE _lock (
 );
 COMMENT ON TABLE _lock IS 'Locks for what one transaction at a time may do; the transaction locks the row.';
 COMMENT ON COLUMN _lock.name IS
-    'schema: changes of record types and reserved tables; roles: roles in roles; sweep: removal of tombstones; relation and a number: relations of users; sequence and an OID: advancing a sequence.';
+    'schema: changes of record types and reserved tables; roles: roles in roles; sweep: removal of tombstones; files: deletion of unreferenced files; relation and a number: relations of users; sequence and an OID: advancing a sequence.';
 
--- Other rows are created when they are first locked. This one exists from the start, since it is locked without waiting.
-INSERT INTO _lock (name) VALUES ('sweep');
+-- Other rows are created when they are first locked. These exist from the start, since they are locked without waiting.
+INSERT INTO _lock (name) VALUES ('sweep'), ('files');
 
 CREATE FUNCTION _hold(lock text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$

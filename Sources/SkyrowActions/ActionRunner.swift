@@ -125,6 +125,7 @@ package struct ActionRunner: Sendable {
             let error = error.reported(as: id)
             return CallOutcome(.failure(error), isRefused: true, of: caller.userID, renewedToken: renewedToken)
         }
+        if service.lacksLinks { await service.prepareFiles() }
         do throws(SkyrowError) {
             let result = try await call.action.get().perform(
                 service,
@@ -252,7 +253,7 @@ extension SkyrowError {
 
     /// The error as it is sent: a cancelled request becomes a timeout, and an unexpected error gets the request's id for its log
     /// line.
-    fileprivate func reported(as id: RequestID) -> SkyrowError {
+    func reported(as id: RequestID) -> SkyrowError {
         // Only the connection cancels a request, when its time is up or its client is gone. An indeterminate commit is the more
         // important information.
         if Task.isCancelled, code != .outcomeUnknown { return .responseTimedOut }

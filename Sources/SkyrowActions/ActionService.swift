@@ -49,6 +49,8 @@ package final class ActionService: Service, Sendable {
     let observe: @Sendable (Observation) -> Void
     let live: LiveDispatcher
     let heldSessions = HeldSessions()
+    /// The files of the application; nil without a storage for them.
+    let files: FileState?
 
     /// - Parameters:
     ///   - shared: the capacity that all applications of a process share; nil for a separate one.
@@ -91,7 +93,14 @@ package final class ActionService: Service, Sendable {
         reads = shared.reads
         rateLimiter = RateLimiter(configuration.rateLimits)
         feedWaiting = FeedWaiting(limit: configuration.feedWaiting, share: configuration.reads.share)
-        live = LiveDispatcher(configuration.live, store: store, clock: clock, observe: observe)
+        files = configuration.files.map { FileState($0, now: clock.now) }
+        live = LiveDispatcher(
+            configuration.live,
+            store: store,
+            clock: clock,
+            links: files?.links,
+            observe: observe
+        )
     }
 
     var keys: AccessKeys { currentKeys.withLock { $0 } }
@@ -121,6 +130,9 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.sweepFeedPeriodically() }
                 group.addTask { await self.live.run(self) }
                 group.addTask { await self.heldSessions.run(self) }
+                group.addTask { await self.prepareFiles() }
+                group.addTask { await self.sweepFilesPeriodically() }
+                group.addTask { await self.collectFilesPeriodically() }
             }
         }
     }

@@ -71,6 +71,25 @@ package enum Observation: Sendable, Hashable {
     case feedFetched(rows: Int)
     /// A change token could not be resumed for this reason.
     case feedReset(LiveReset)
+    /// An upload ended or a download began: successfully with nil, otherwise with this code.
+    case fileTransferred(FileWay, ErrorCode?)
+    /// The bytes of files that arrived or were sent.
+    case fileBytes(FileWay, Int64)
+    /// Files to which nothing refers were deleted.
+    case filesCollected(Int)
+    /// The UUID of a file that is stored according to its row, and is not in the storage.
+    case fileMissing(id: String)
+    /// Why the storage for files failed; safe to log.
+    case fileStorageFailed(String)
+    /// Why files could not be removed; safe to log.
+    case fileUpkeepFailed(String)
+}
+
+/// The direction of a file.
+package enum FileWay: String, Sendable, Hashable, CaseIterable {
+    case upload, download
+
+    var ordinal: Int { self == .upload ? 0 : 1 }
 }
 
 /// The outcome of a mail.

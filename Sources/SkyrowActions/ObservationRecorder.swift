@@ -24,6 +24,9 @@ package final class ObservationRecorder: Sendable {
     private let mails: [MailResult: Counter]
     private let providerKeys: [Bool: Counter]
     private let live: LiveMetrics
+    private let fileRequests: OutcomeCounters
+    private let fileBytes: [FileWay: Counter]
+    private let filesCollected: Counter
     private let accountsDeleted: Counter
     private let deletionsFailed: Counter
 
@@ -77,6 +80,20 @@ package final class ObservationRecorder: Sendable {
             }
         )
         live = LiveMetrics(of: label, factory: factory)
+        fileRequests = OutcomeCounters(
+            "skyrow_file_requests_total",
+            of: label,
+            label: "way",
+            values: FileWay.allCases.map(\.rawValue),
+            factory: factory
+        )
+        fileBytes = Dictionary(
+            uniqueKeysWithValues: FileWay.allCases.map { way in
+                let labels = label + [("way", way.rawValue)]
+                return (way, Counter(label: "skyrow_file_bytes_total", dimensions: labels, factory: factory))
+            }
+        )
+        filesCollected = counter("skyrow_file_collected_total")
         providerKeys = Dictionary(
             uniqueKeysWithValues: [true, false].map { isFetched in
                 let labels = label + [("outcome", isFetched ? "fetched" : "failed")]
@@ -123,10 +140,13 @@ package final class ObservationRecorder: Sendable {
         case .liveReset(let reason): live.reset(reason)
         case .feedFetched(let rows): live.fetched(rows)
         case .feedReset(let reason): live.feedReset(reason)
+        case .fileTransferred(let way, let code): fileRequests.increment(way.ordinal, code)
+        case .fileBytes(let way, let bytes): fileBytes[way]?.increment(by: bytes)
+        case .filesCollected(let count): filesCollected.increment(by: count)
         case .accountDeleted: accountsDeleted.increment()
         case .deletionFailed: deletionsFailed.increment()
         case .listening, .tokenRefused, .signInFailed, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
-            .breachedListFailed:
+            .breachedListFailed, .fileMissing, .fileStorageFailed, .fileUpkeepFailed:
             break
         }
     }
@@ -192,7 +212,17 @@ package final class ObservationRecorder: Sendable {
             logger.info("Following changes", metadata: ["source": "\(source.rawValue)"])
         case .changesInterrupted(let reason, let message):
             logger.warning("\(message)", metadata: ["reason": "\(reason)"])
-        case .changesDispatched, .liveQueries, .liveReset, .feedFetched, .feedReset, .providerKeysFetched, .mail,
+        case .filesCollected(let count):
+            guard count > 0 else { return }
+            logger.info("Removed files to which nothing refers", metadata: ["files": "\(count)"])
+        case .fileMissing(let id):
+            logger.warning("A file is missing in the storage", metadata: ["file": "\(id)"])
+        case .fileStorageFailed(let reason):
+            logger.error("The storage for files failed", metadata: ["error": "\(reason)"])
+        case .fileUpkeepFailed(let reason):
+            logger.warning("Files could not be removed", metadata: ["error": "\(reason)"])
+        case .fileTransferred, .fileBytes, .changesDispatched, .liveQueries, .liveReset, .feedFetched, .feedReset,
+            .providerKeysFetched, .mail,
             .accountDeleted, .passwordHashed, .passwordTimed, .guessRefused, .accessDenied, .loggedIn, .audienceLoaded,
             .sessionLoaded,
             .sessionsForgotten:

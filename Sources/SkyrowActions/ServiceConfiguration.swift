@@ -55,6 +55,8 @@ package struct ServiceConfiguration: Sendable {
     package var feedWaiting: Int
     /// The configuration of live queries.
     package var live: LiveConfiguration
+    /// The files of the application; nil for none.
+    package var files: FileConfiguration?
 
     package init(
         keys: GivenKeys? = nil,
@@ -82,7 +84,8 @@ package struct ServiceConfiguration: Sendable {
         relationAudience: RelationAudience = .readable,
         feedRetention: Duration = .seconds(30 * 86_400),
         feedWaiting: Int = 1000,
-        live: LiveConfiguration = LiveConfiguration()
+        live: LiveConfiguration = LiveConfiguration(),
+        files: FileConfiguration? = nil
     ) {
         self.keys = keys
         self.tokenLifetime = tokenLifetime
@@ -110,6 +113,7 @@ package struct ServiceConfiguration: Sendable {
         self.feedRetention = feedRetention
         self.feedWaiting = feedWaiting
         self.live = live
+        self.files = files
     }
 }
 

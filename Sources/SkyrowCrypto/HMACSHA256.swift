@@ -21,4 +21,17 @@ package struct HMACSHA256: Sendable {
         crypto_auth_hmacsha256_update(&state, message, UInt64(message.count))
         return SHA256Digest { crypto_auth_hmacsha256_final(&state, $0) }
     }
+
+    /// Returns the authentication code of a message in two parts, without a copy of them.
+    package func code(of first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> SHA256Digest {
+        var state = keyed
+        update(&state, first)
+        update(&state, second)
+        return SHA256Digest { crypto_auth_hmacsha256_final(&state, $0) }
+    }
+
+    private func update(_ state: inout crypto_auth_hmacsha256_state, _ part: UnsafeRawBufferPointer) {
+        guard let bytes = part.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+        crypto_auth_hmacsha256_update(&state, bytes, UInt64(part.count))
+    }
 }

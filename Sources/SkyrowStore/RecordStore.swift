@@ -152,10 +152,16 @@ package final class RecordStore: Sendable {
         try await reporting { try await key(for: .liveTicket) }
     }
 
+    /// The key that signs the addresses of files.
+    package func fileKey() async throws(SkyrowError) -> [UInt8] {
+        try await reporting { try await key(for: .file) }
+    }
+
     /// The purpose of a key that is derived from the application's secret.
     private enum KeyPurpose: String {
         case guess
         case liveTicket = "live ticket"
+        case file = "file address"
     }
 
     /// Returns a key derived for one purpose, so that the secret can serve several; reads the secret once.

@@ -119,6 +119,10 @@ import Testing
         "live:ticket": "{}",
         "changes:fetch": #"{"record_type":"note"}"#,
         "changes:compare": #"{"record_type":"note"}"#,
+        "asset:put": #"{"filename":"none","content-type":"text/plain","content-size":1}"#,
+        "file:sign": #"{"record":"note/none","names":[]}"#,
+        "file:delete": #"{"names":[]}"#,
+        "file:collect": #"{"dry_run":true}"#,
     ]
 
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
@@ -148,7 +152,7 @@ import Testing
         case "record:save", "record:fetch", "record:query", "record:aggregate", "record:update", "record:delete",
             "changes:fetch",
             "changes:compare", "auth:logout", "live:subscribe", "live:unsubscribe", "live:watch", "live:ticket",
-            "connection:authenticate":
+            "connection:authenticate", "asset:put", "file:sign":
             true
         // Whether there is a user to give a record to is a question about the type user.
         default: false

@@ -35,7 +35,7 @@ struct AuditLog {
 }
 
 extension ActionService {
-    /// Queues a refusal, which is stored within a second.
+    /// Queues a refusal, or an event that no statement stores; it is stored within a second.
     func audit(_ event: AuditEvent) {
         var event = event
         event.time = clock.now()

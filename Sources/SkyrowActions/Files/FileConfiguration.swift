@@ -1,36 +1,39 @@
 package import SkyrowModel
 
-/// The configuration of an application's files.
+/// The files of an application: where they are, who uploads them, and where clients download them.
 package struct FileConfiguration: Sendable {
+    package static let defaultMaximum: Int64 = 50 << 20
+
     package var storage: any FileStorage
-    /// What precedes `/<name>` in the addresses of files, such as `https://api.example.org/files`.
+    /// What precedes the names in addresses, without a slash at its end: `https://example.com/files`.
     package var urlPrefix: String
-    /// How long a signed address is valid.
+    /// How long an address is valid at least.
     package var urlLifetime: Duration
-    /// The secret that signs addresses; nil for one that is derived from a secret of the database.
+    /// The key that signs addresses; nil for one that is derived from the secret of the application.
     package var secret: [UInt8]?
     package var uploads: UploadAudience
-    /// Upper bound on the size of a file, in bytes.
+    /// Upper bound on the bytes of a file.
     package var maximum: Int64
-    /// The media types that files may have.
+    /// The media types of files that are accepted.
     package var types: FileTypes
-    /// How long a file stays after nothing refers to it, and how long an upload may be unfinished.
+    /// How long a file is kept after nothing refers to it any more.
     package var grace: Duration
     /// How long an upload may take.
     package var time: Duration
+    /// The application, which addresses name unless it is the default one.
     package var application: ApplicationName
 
     package init(
         storage: any FileStorage,
         urlPrefix: String,
-        urlLifetime: Duration,
-        secret: [UInt8]?,
-        uploads: UploadAudience,
-        maximum: Int64,
-        types: FileTypes,
-        grace: Duration,
-        time: Duration,
-        application: ApplicationName
+        urlLifetime: Duration = .seconds(15 * 60),
+        secret: [UInt8]? = nil,
+        uploads: UploadAudience = .user,
+        maximum: Int64 = defaultMaximum,
+        types: FileTypes = .every,
+        grace: Duration = .seconds(24 * 3600),
+        time: Duration = .seconds(3600),
+        application: ApplicationName = .default
     ) {
         self.storage = storage
         self.urlPrefix = urlPrefix
@@ -45,12 +48,26 @@ package struct FileConfiguration: Sendable {
     }
 }
 
-/// Who may upload files.
-package enum UploadAudience: String, CaseIterable, Sendable {
-    /// Users who are logged in, and the master key.
+/// Who uploads files, besides the master key.
+package enum UploadAudience: String, Hashable, Sendable, CaseIterable {
+    /// Users.
     case user
-    /// Everyone with a key.
+    /// All who have an API key, as in Skygear.
     case key
-    /// Administrators and the master key.
+    /// Users with an administrator's role.
     case administrator
+
+    /// Returns why a caller may not upload files; nil if the caller may.
+    func refusal(of caller: Caller) -> SkyrowError? {
+        if caller.isMaster { return nil }
+        switch self {
+        case .key:
+            return nil
+        case .user:
+            return caller.userID == nil ? CredentialCheck.userMissing : nil
+        case .administrator:
+            if caller.userID == nil { return CredentialCheck.administratorMissing }
+            return caller.isAdministrator ? nil : CredentialCheck.administratorNeeded
+        }
+    }
 }

@@ -249,8 +249,6 @@ extension Caller {
     /// Requires an administrator or the master key. The endpoint has checked this already; privileged operations are checked
     /// again here.
     func requireAdministrator() throws(SkyrowError) {
-        guard isMaster || isAdministrator else {
-            throw SkyrowError(.permissionDenied, "This requires an administrator's role or the master key.")
-        }
+        guard isMaster || isAdministrator else { throw CredentialCheck.administratorNeeded }
     }
 }

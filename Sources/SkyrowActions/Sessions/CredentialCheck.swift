@@ -112,12 +112,8 @@ struct CredentialCheck {
             guard caller.userID != nil else { throw CredentialCheck.userMissing }
             return caller
         case .administrator:
-            guard caller.userID != nil else {
-                throw SkyrowError(.notAuthenticated, "Log in as an administrator first.")
-            }
-            guard caller.isAdministrator else {
-                throw SkyrowError(.permissionDenied, "This requires an administrator's role or the master key.")
-            }
+            guard caller.userID != nil else { throw CredentialCheck.administratorMissing }
+            guard caller.isAdministrator else { throw CredentialCheck.administratorNeeded }
             return caller
         }
     }
@@ -125,6 +121,13 @@ struct CredentialCheck {
     static let masterNeeded = SkyrowError(.permissionDenied, "This requires the master key.")
 
     static let userMissing = SkyrowError(.notAuthenticated, "Log in first.")
+
+    static let administratorMissing = SkyrowError(.notAuthenticated, "Log in as an administrator first.")
+
+    static let administratorNeeded = SkyrowError(
+        .permissionDenied,
+        "This requires an administrator's role or the master key."
+    )
 
     static let tokenNotAccepted = SkyrowError(
         .accessTokenNotAccepted,

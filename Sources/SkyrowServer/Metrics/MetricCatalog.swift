@@ -24,7 +24,8 @@ enum MetricCatalog {
     static let help = Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0.help) })
 
     /// The metrics in the order of the manual.
-    static let entries: [Entry] = requests + connections + live + postgres + schema + accounts + observability + process
+    static let entries: [Entry] =
+        requests + connections + files + live + postgres + schema + accounts + observability + process
 
     private static let requests: [Entry] = [
         Entry(
@@ -68,6 +69,27 @@ enum MetricCatalog {
             "Connections of clients that were refused because of the limit."
         ),
         Entry("skyrow_http_body_bytes", .gauge, "Bytes of requests in memory that wait for their responses."),
+    ]
+
+    private static let files: [Entry] = [
+        Entry(
+            "skyrow_file_requests_total",
+            .counter,
+            ["application", "way", "outcome"],
+            "Uploads that ended and downloads that began, by the name of the error, or OK."
+        ),
+        Entry(
+            "skyrow_file_bytes_total",
+            .counter,
+            ["application", "way"],
+            "Bytes of files that were uploaded and downloaded."
+        ),
+        Entry(
+            "skyrow_file_collected_total",
+            .counter,
+            ["application"],
+            "Files that were deleted because nothing referred to them."
+        ),
     ]
 
     private static let live: [Entry] = [

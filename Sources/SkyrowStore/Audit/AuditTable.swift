@@ -66,6 +66,10 @@ package struct AuditEvent: Hashable, Sendable {
         case rule
         /// Records were transferred to the user.
         case transfer
+        /// A file was deleted.
+        case fileDelete = "file.delete"
+        /// Files to which nothing refers were deleted.
+        case fileCollect = "file.collect"
     }
 
     /// Who caused the event.

@@ -1,0 +1,96 @@
+package import SkyrowModel
+package import SkyrowProtocol
+import SkyrowStore
+
+/// How long a response may be used again.
+package enum DownloadCache: Hashable, Sendable {
+    /// Only by the client itself.
+    case privately(seconds: Int)
+    case publicly(seconds: Int)
+}
+
+/// A file that a request may read.
+package struct Download: Sendable {
+    package let asset: StoredAsset
+    /// The receiver closes it.
+    package let file: OpenedFile
+    package let cache: DownloadCache
+}
+
+extension ActionService {
+    /// How long a response may be used again that anybody may read, in seconds.
+    private static let publicSeconds = 300
+
+    /// Opens a file for a request.
+    ///
+    /// The signature of an address is enough for it. Without one, the caller must be the uploader or the master key, or read the
+    /// file through a record; without any credentials everybody must be able to.
+    ///
+    /// Throws errors of credentials and signatures, the same `110 ResourceNotFound` for a file that does not exist and one that
+    /// the caller may not read, `111 NotSupported`, `131 RateLimited` and `135 Overloaded`.
+    package func download(
+        _ name: AssetName,
+        _ signature: FileSignature?,
+        from sender: Sender,
+        id: RequestID
+    ) async throws(SkyrowError) -> Download {
+        do throws(SkyrowError) {
+            let files = try requiredFiles
+            let (found, cache) =
+                if let signature {
+                    try await signed(name, signature, from: sender)
+                } else {
+                    try await readable(name, from: sender, id: id)
+                }
+            guard let found, found.state == .stored else { throw .fileNotFound }
+            let opened = try await storing { () async throws(FileFault) in
+                try await files.configuration.storage.open(name)
+            }
+            guard let opened else {
+                observe(.fileMissing(id: String(name.id)))
+                throw .fileNotFound
+            }
+            observe(.fileTransferred(.download, nil))
+            return Download(asset: found, file: opened, cache: cache)
+        } catch {
+            observe(.fileTransferred(.download, error.code))
+            throw error.reported(as: id)
+        }
+    }
+
+    /// Counts the bytes of files that were sent.
+    package func noteFileSent(_ bytes: Int64) {
+        observe(.fileBytes(.download, bytes))
+    }
+
+    private func signed(
+        _ name: AssetName,
+        _ signature: FileSignature,
+        from sender: Sender
+    ) async throws(SkyrowError) -> (StoredAsset?, DownloadCache) {
+        try admit(sender.credentials, from: sender.client)
+        // Before anything is looked up, so that a wrong signature does not show whether there is a file.
+        let rest = try await fileSigner().verify(signature, of: name)
+        return (try await store.assets.asset(name), .privately(seconds: Int(rest)))
+    }
+
+    private func readable(
+        _ name: AssetName,
+        from sender: Sender,
+        id: RequestID
+    ) async throws(SkyrowError) -> (StoredAsset?, DownloadCache) {
+        let isAnonymous = sender.credentials.isEmpty
+        let caller: Caller
+        if isAnonymous {
+            try admit(sender.credentials, from: sender.client)
+            caller = .anonymous
+        } else {
+            caller = try await admitted(sender, for: Actions.recordFetch.description, id: id)
+        }
+        let turn = ReadTurn(of: sender.client, in: reads)
+        if !caller.isOperator { try await turn.enter() }
+        defer { turn.leave() }
+        let found = try await store.assets.readable(name, by: caller)
+        return (found, isAnonymous ? .publicly(seconds: Self.publicSeconds) : .privately(seconds: 0))
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import SkyrowConcurrency
+import SkyrowModel
+import Synchronization
+
+@testable import SkyrowActions
+
+/// Files in memory, with the faults and pauses that a test wants.
+final class MemoryFileStorage: FileStorage {
+    /// What a fault prevents.
+    enum Step: Hashable, Sendable {
+        case begin, append, open, delete, sweep
+        /// Before the file has its name, and after that.
+        case keep, kept
+    }
+
+    private struct State {
+        var files: [AssetName: [UInt8]] = [:]
+        var faults: [Step: FileFault] = [:]
+        var incoming = 0
+        var sweeps: [Duration] = []
+        var onKeep: @Sendable (AssetName) async -> Void = { _ in }
+    }
+
+    let kind = "memory"
+    private let state = Mutex(State())
+
+    var names: Set<AssetName> { state.withLock { Set($0.files.keys) } }
+    /// The uploads that were begun, and neither kept nor discarded.
+    var incoming: Int { state.withLock { $0.incoming } }
+    /// The ages of parts that were swept.
+    var sweeps: [Duration] { state.withLock { $0.sweeps } }
+
+    subscript(name: AssetName) -> [UInt8]? {
+        get { state.withLock { $0.files[name] } }
+        set { state.withLock { $0.files[name] = newValue } }
+    }
+
+    /// Fails at a step from now on; nil: no longer.
+    func fail(at step: Step, with fault: FileFault?) {
+        state.withLock { $0.faults[step] = fault }
+    }
+
+    /// Runs `body` whenever a file is about to get its name.
+    func onKeep(_ body: @escaping @Sendable (AssetName) async -> Void) {
+        state.withLock { $0.onKeep = body }
+    }
+
+    fileprivate func check(_ step: Step) throws(FileFault) {
+        if let fault = state.withLock({ $0.faults[step] }) { throw fault }
+    }
+
+    // MARK: - FileStorage
+
+    func begin() async throws(FileFault) -> any IncomingFile {
+        try check(.begin)
+        state.withLock { $0.incoming += 1 }
+        return Incoming(self)
+    }
+
+    func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? {
+        try check(.open)
+        guard let bytes = self[name] else { return nil }
+        // A file without a name, which ends with its descriptor.
+        guard let file = tmpfile() else { throw .unavailable("no temporary file") }
+        defer { fclose(file) }
+        fwrite(bytes, 1, bytes.count, file)
+        fflush(file)
+        return OpenedFile(descriptor: dup(fileno(file)), size: Int64(bytes.count))
+    }
+
+    func delete(_ name: AssetName) async throws(FileFault) {
+        try check(.delete)
+        self[name] = nil
+    }
+
+    func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] { [] }
+
+    func sweep(olderThan age: Duration) async throws(FileFault) -> Int {
+        try check(.sweep)
+        state.withLock { $0.sweeps.append(age) }
+        return 0
+    }
+
+    private final class Incoming: IncomingFile {
+        private let storage: MemoryFileStorage
+        private let bytes = Mutex<[UInt8]?>([])
+
+        init(_ storage: MemoryFileStorage) {
+            self.storage = storage
+        }
+
+        func append(_ part: [UInt8]) async throws(FileFault) {
+            try storage.check(.append)
+            bytes.withLock { $0? += part }
+        }
+
+        func keep(as name: AssetName) async throws(FileFault) {
+            try storage.check(.keep)
+            await storage.state.withLock { $0.onKeep }(name)
+            guard let written = end() else { return }
+            storage[name] = written
+            try storage.check(.kept)
+        }
+
+        func discard() async {
+            _ = end()
+        }
+
+        private func end() -> [UInt8]? {
+            let written = bytes.withLock { $0.take() }
+            if written != nil { storage.state.withLock { $0.incoming -= 1 } }
+            return written
+        }
+    }
+}
