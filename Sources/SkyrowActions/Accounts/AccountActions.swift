@@ -31,6 +31,7 @@ extension ActionService {
         creator.key = call.caller.key
         creator.keyName = call.caller.keyName
         let access = try profileAccess(to: data.fields, by: creator)
+        try await requireUsableFiles(in: data.fields, of: id, by: creator)
         var draft = try await NewAccount(data, of: id, in: store, passwords: passwords, client: call.client)
         draft.verifies = address != nil
         let account = draft

@@ -22,6 +22,7 @@ extension ActionService {
         var creator = caller
         creator.isRegistered = true
         let access = try profileAccess(to: data.fields, by: creator)
+        try await requireUsableFiles(in: data.fields, of: user, by: creator)
         var draft = try await NewAccount(data, of: user, in: store, passwords: passwords, client: call.client)
         draft.verifies = address != nil
         let account = draft

@@ -99,6 +99,8 @@ extension ActionService {
         let denied = rules.fields.refusedInNew(logIn.profile.map(\.name), by: creator)
         var fields = logIn.profile.filter { !denied.contains($0.name) }
         if let address { fields.append((try FieldName("email"), .string(address))) }
+        // The application's server has signed these fields.
+        try await requireUsableFiles(in: fields, of: id, by: Caller(kind: .master(actingAs: id)))
         _ = try await store.profileDraft(of: id, fields)
         let account = NewAccount(
             id: id,
@@ -153,13 +155,11 @@ extension ActionService {
         )
         let allowed = fields.filter { !rules.fields.standing(.update, of: $0.name, for: user).isNever }
         guard !allowed.isEmpty else { return }
-        let draft = try await store.profileDraft(of: account.id, allowed)
         // The access rules of records apply to users' requests; the application's server has signed these fields.
-        let access = try recordAccess(
-            to: .everyone,
-            for: .writing,
-            by: Caller(kind: .master(actingAs: account.id))
-        )
+        let signer = Caller(kind: .master(actingAs: account.id))
+        try await requireUsableFiles(in: allowed, of: account.id, by: signer)
+        let draft = try await store.profileDraft(of: account.id, allowed)
+        let access = try recordAccess(to: .everyone, for: .writing, by: signer)
         for outcome in try await store.save([.draft(draft)], with: access, atomic: true) {
             if case .failure(let error, _) = outcome { throw error }
         }

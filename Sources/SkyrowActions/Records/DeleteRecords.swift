@@ -66,11 +66,13 @@ extension ActionService {
             caller: call.caller
         )
         guard let claim, !request.isDryRun else {
+            try await requireUsableFiles(of: request, by: call.caller)
             return try await admitting(call.caller, turn) { admit async throws(SkyrowError) in
                 .fresh(value(try await self.store.change(request, with: access, admitting: admit)))
             }
         }
         if let replay: WriteResult<Value> = try await replay(of: claim) { return replay }
+        try await requireUsableFiles(of: request, by: call.caller)
         // Before the transaction, so that a slow read occupies no writer's connection.
         let found = try await admitting(call.caller, turn) { admit async throws(SkyrowError) in
             try await self.store.find(request, with: access, admitting: admit)
@@ -78,5 +80,10 @@ extension ActionService {
         return try await once(claim, as: action.result) { transaction throws(SkyrowError) in
             value(try await self.store.change(found, request, with: access, transaction: transaction))
         }
+    }
+
+    private func requireUsableFiles(of request: BulkRequest, by caller: Caller) async throws(SkyrowError) {
+        guard case .update(let changes, size: _) = request.change else { return }
+        try await requireUsableFiles(in: changes.draft, by: caller)
     }
 }

@@ -19,13 +19,23 @@ extension ActionService {
             caller: call.caller
         )
         let permitted = try await applyingTypeRules(to: request.items, with: access, isAtomic: request.isAtomic)
-        let judged = try await keepingLoginKeys(
+        var judged = try await keepingLoginKeys(
             of: permitted,
             with: access,
             by: call.caller,
             call.credentials,
             isAtomic: request.isAtomic
         )
+        // Few drafts name files.
+        let files = judged.files
+        if !files.isEmpty {
+            let foreign = try await foreignFiles(among: files, for: call.caller)
+            // A file may have been deleted since the first use of the key.
+            if !foreign.isEmpty, let claim, let result: WriteResult<[RecordOutcome]> = try await replay(of: claim) {
+                return result
+            }
+            judged = try judged.refusing(isAtomic: request.isAtomic) { $0.refusal(naming: foreign) }
+        }
         // The first attempt shows whether types and fields are missing, and writes nothing then. A field can be dropped
         // between its creation and the save, so this may repeat.
         var items = judged
