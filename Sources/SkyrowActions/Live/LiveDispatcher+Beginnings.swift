@@ -242,7 +242,7 @@ extension LiveDispatcher {
     private func send(_ page: ChangesResult, _ phase: LiveText.Phase, _ load: Load) async throws {
         guard !page.removed.isEmpty || !page.changed.isEmpty else { return }
         guard let name = state.withLock({ $0.registry.subscribers[load.subscriber]?.name }) else { throw Superseded() }
-        let page = BeginningPage(page, phase, of: name)
+        let page = BeginningPage(page, phase, of: name, links: links?.current)
         let verdicts = await verdicts(of: page, for: load.subscriber)
         try Task.checkCancellation()
         let outlet = try state.withLock { state throws(Superseded) in

@@ -118,7 +118,7 @@ extension ActionService {
             let result = try await admitting(caller, turn) { admit async throws(SkyrowError) in
                 try await self.store.query(query, with: access, admitting: admit)
             }
-            return try WatchedAnswer(result, limit: limit, hidesFields: hidesFields)
+            return try WatchedAnswer(result, limit: limit, hidesFields: hidesFields, links: links)
         case .groups(let query):
             let result = try await admitting(caller, turn) { admit async throws(SkyrowError) in
                 try await self.store.aggregate(query, with: access, admitting: admit)

@@ -36,6 +36,7 @@ final class LiveDispatcher: Sendable {
     let waiting: WaitingTasks<LiveState.Aspect>
     let rightsLooks = Mutex(RightsLooks())
     let clock: ServiceClock
+    let links: FileLinks?
     let sources: Mutex<SourceSwitch>
 
     /// The load of one subscription.
@@ -47,22 +48,30 @@ final class LiveDispatcher: Sendable {
     /// How many subscriptions load concurrently.
     static let loaders = 8
 
+    /// - Parameter links: makes the addresses of files in messages; nil for messages without addresses.
     init(
         _ configuration: LiveConfiguration,
         store: RecordStore,
         clock: ServiceClock,
+        links: FileLinks? = nil,
         observe: @escaping @Sendable (Observation) -> Void
     ) {
         self.configuration = configuration
         self.store = store
         self.clock = clock
+        self.links = links
         self.observe = observe
         judging = LiveJudging(configuration.limits.steps)
         sources = Mutex(SourceSwitch(hasQuestions: configuration.source != .logical))
         let waiting = WaitingTasks<LiveState.Aspect>()
         self.waiting = waiting
         state = Mutex(
-            LiveState(limits: configuration.limits, outletBuffer: configuration.outletBuffer, waiting: waiting)
+            LiveState(
+                limits: configuration.limits,
+                outletBuffer: configuration.outletBuffer,
+                links: links,
+                waiting: waiting
+            )
         )
     }
 

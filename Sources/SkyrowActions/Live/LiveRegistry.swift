@@ -75,8 +75,12 @@ struct LiveRegistry {
     /// The snapshot from which the last subscription became live.
     private var recentStart: LiveStart?
 
-    init(limits: SubscriptionLimits) {
+    private let links: FileLinks?
+
+    /// - Parameter links: makes the addresses of files in events; nil for events without addresses.
+    init(limits: SubscriptionLimits, links: FileLinks? = nil) {
         self.limits = limits
+        self.links = links
         book = SubscriptionBook(of: .changes, limits)
         clientShares = LiveShares(of: .changes, limits)
         index = SubscriptionIndex(scanLimit: limits.scans)
@@ -188,7 +192,7 @@ struct LiveRegistry {
     ) -> Int {
         if let known = groups[group]?.audiences.place(of: audience) { return known }
         let key = RecordEncoding.Key(of: request.table, for: audience.key.fields, asked: request.asked)
-        let encoding = encodings[key]?.encoding ?? RecordEncoding(key, for: audience.key.fields)
+        let encoding = encodings[key]?.encoding ?? RecordEncoding(key, for: audience.key.fields, links)
         encodings[key, default: (encoding, 0)].count += 1
         return groups[group]?.audiences.append(SubscriptionGroup.Audience(audience: audience, encoding: encoding)) ?? 0
     }

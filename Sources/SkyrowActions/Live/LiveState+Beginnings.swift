@@ -13,14 +13,22 @@ struct BeginningPage {
     /// The event of each record.
     let changed: [[[UInt8]]]
 
-    /// - Parameter name: the name of the subscription.
-    init(_ page: ChangesResult, _ phase: LiveText.Phase, of name: String) {
+    /// - Parameters:
+    ///   - name: the name of the subscription.
+    ///   - links: makes the addresses of files; nil for records without addresses.
+    init(
+        _ page: ChangesResult,
+        _ phase: LiveText.Phase,
+        of name: String,
+        links: (any AssetLinks)? = nil
+    ) {
         let head = LiveText.head(name)
         self.phase = phase
         removed = page.removed.map { LiveText.event(head, "removed", id: $0) }
         records = page.changed
         changed = page.changed.map { source in
             let writer = JSONWriter(capacity: 512)
+            writer.links = links
             writer.record(source)
             return LiveText.event(head, "changed", record: writer.bytes, previous: nil)
         }

@@ -90,8 +90,13 @@ struct LiveState {
     private let waiting: WaitingTasks<Aspect>
     private var standing = Standing()
 
-    init(limits: SubscriptionLimits, outletBuffer: Int, waiting: WaitingTasks<Aspect> = WaitingTasks()) {
-        registry = LiveRegistry(limits: limits)
+    init(
+        limits: SubscriptionLimits,
+        outletBuffer: Int,
+        links: FileLinks? = nil,
+        waiting: WaitingTasks<Aspect> = WaitingTasks()
+    ) {
+        registry = LiveRegistry(limits: limits, links: links)
         watches = WatchRegistry(limits: limits)
         self.outletBuffer = outletBuffer
         self.waiting = waiting

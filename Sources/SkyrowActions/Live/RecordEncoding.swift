@@ -34,20 +34,23 @@ final class RecordEncoding: Sendable {
 
     let key: Key
     private let reader: FieldAccess
+    private let links: FileLinks?
     /// The same encoding with whole access lists, if some readers see the lists of some records.
     private let whole: RecordEncoding?
     /// The plans used last: of whole records, and of old values.
     private let plans = Mutex<[Plan]>([])
 
-    init(_ key: Key, for reader: FieldAccess) {
+    /// - Parameter links: makes the addresses of files; all readers of a file have the same.
+    init(_ key: Key, for reader: FieldAccess, _ links: FileLinks? = nil) {
         self.key = key
         self.reader = reader
+        self.links = links
         if key.view.list.isAlways || key.view.list.isNever {
             whole = nil
         } else {
             var wholeKey = key
             wholeKey.view.list = .always
-            whole = RecordEncoding(wholeKey, for: reader)
+            whole = RecordEncoding(wholeKey, for: reader, links)
         }
     }
 
@@ -77,6 +80,7 @@ final class RecordEncoding: Sendable {
     func record(_ change: RecordChange) -> [UInt8]? {
         change.source(plan(for: change.table, key.asked, hasReserved: true), for: reader).map { source in
             let writer = JSONWriter(capacity: 512)
+            writer.links = links?.current
             writer.record(source)
             return writer.bytes
         }
@@ -90,6 +94,7 @@ final class RecordEncoding: Sendable {
         let plan = plan(for: change.table, asked, hasReserved: false)
         guard let source = change.oldSource(plan, for: reader) else { return nil }
         let writer = JSONWriter(capacity: 256)
+        writer.links = links?.current
         writer.beginObject()
         source.emit(intoMembersOf: writer)
         for field in asked.sorted() where old.fields[field] == nil && sees(field, in: old) {

@@ -18,9 +18,16 @@ struct WatchedAnswer: Sendable {
 
     /// Throws `135 Overloaded` for a result above the limit.
     ///
-    /// - Parameter hidesFields: whether fields are hidden from the receivers. Values that every write changes are then ignored:
-    ///   they would disclose that a hidden field was written.
-    init(_ result: QueryResult, limit: Int, hidesFields: Bool) throws(SkyrowError) {
+    /// - Parameters:
+    ///   - hidesFields: whether fields are hidden from the receivers. Values that every write changes are then ignored: they would
+    ///     disclose that a hidden field was written.
+    ///   - links: makes the addresses of files; nil for records without addresses.
+    init(
+        _ result: QueryResult,
+        limit: Int,
+        hidesFields: Bool,
+        links: (any AssetLinks)? = nil
+    ) throws(SkyrowError) {
         var records: [(entry: List.Entry, json: [UInt8])] = []
         records.reserveCapacity(result.records.count)
         var bytes = 0
@@ -34,7 +41,9 @@ struct WatchedAnswer: Sendable {
             source.emit(into: &id)
             guard let id = id.text else { throw SkyrowError.unexpected }
             let judged = hidesFields ? Self.withoutStamps(source) : json
-            records.append((List.Entry(id: id, value: Self.digest(judged)), json))
+            // Addresses change with time, so they are no part of what is compared.
+            let entry = List.Entry(id: id, value: Self.digest(judged))
+            records.append((entry, links.map { Self.linked(json, by: $0) } ?? json))
         }
         self.records = records
         guard let count = result.count else {
@@ -71,6 +80,13 @@ struct WatchedAnswer: Sendable {
         let writer = JSONWriter(capacity: 512)
         var sink = UnstampedSink(writer: RecordJSONWriter(writer))
         source.emit(into: &sink)
+        return writer.bytes
+    }
+
+    private static func linked(_ json: [UInt8], by links: any AssetLinks) -> [UInt8] {
+        let writer = JSONWriter(capacity: json.count + 256)
+        writer.links = links
+        json.withUnsafeBytes { writer.json(linking: $0) }
         return writer.bytes
     }
 

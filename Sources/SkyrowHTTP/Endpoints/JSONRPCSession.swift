@@ -259,6 +259,7 @@ struct JSONRPCSession: Sendable {
             of: call.step.action,
             in: .rpc(callID),
             account: context.account,
+            links: runner.service.links,
             isPart: isPart
         )
         return Response(text: text.body, error: text.error?.code, userID: user)

@@ -11,34 +11,45 @@ struct ResponseText: Sendable {
 
     /// - Parameters:
     ///   - action: the called action, if any.
+    ///   - links: makes the addresses of files; nil for a text without addresses.
     ///   - isPart: whether the texts of other calls share the response.
     init(
         _ result: Result<ResultWriter, SkyrowError>,
         of action: ActionDescription?,
         in envelope: Envelope,
         account: ResponseAccount,
+        links: (any AssetLinks)?,
         isPart: Bool = false
     ) {
         switch result {
         case .success(let result):
             let writer = JSONWriter(account: account)
+            writer.links = links
             writer.response(result, in: envelope)
             let refusal = writer.settle(isPart: isPart)
             error = refusal.map { SkyrowError($0, result: result).about(action, limit: account.limit) }
-            body = error.map { ByteBuffer(failure: $0, in: envelope, account: account) } ?? ByteBuffer(taking: writer)
+            body =
+                error.map { ByteBuffer(failure: $0, in: envelope, account: account, links: links) }
+                ?? ByteBuffer(taking: writer)
         case .failure(let error):
             let error = error.about(action, limit: account.limit)
             self.error = error
-            body = ByteBuffer(failure: error, in: envelope, account: account, isPart: isPart)
+            body = ByteBuffer(failure: error, in: envelope, account: account, links: links, isPart: isPart)
         }
     }
 }
 
 extension ByteBuffer {
     /// Creates the text of a failure, without its info if that, which may name many long records, is too large.
-    fileprivate init(failure error: SkyrowError, in envelope: Envelope, account: ResponseAccount, isPart: Bool = false)
-    {
+    fileprivate init(
+        failure error: SkyrowError,
+        in envelope: Envelope,
+        account: ResponseAccount,
+        links: (any AssetLinks)?,
+        isPart: Bool = false
+    ) {
         var writer = JSONWriter(capacity: 256, account: account)
+        writer.links = links
         writer.failure(error, in: envelope)
         if writer.settle(isPart: isPart) != nil {
             var short = error

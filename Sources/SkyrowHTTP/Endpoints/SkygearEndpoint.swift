@@ -43,7 +43,13 @@ struct SkygearEndpoint: Sendable {
             let outcome = await runner.run(call, context: context)
             let subject = RequestSubject.action(call.name)
             let result = outcome.result.mapError(\.spelledForV1)
-            let text = ResponseText(result, of: call.description, in: .v1, account: context.account)
+            let text = ResponseText(
+                result,
+                of: call.description,
+                in: .v1,
+                account: context.account,
+                links: runner.service.links
+            )
             var status = text.error?.code.httpStatus ?? .ok
             if outcome.isRefused, let error = outcome.error {
                 status = SkygearEndpoint.status(refusal: error.code, requirement: call.description.requirement)

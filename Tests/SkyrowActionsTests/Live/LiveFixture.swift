@@ -226,6 +226,7 @@ extension LiveSession {
 ///   - pooler: what its statements go through; notices and the stream do not.
 ///   - hearsNotices: whether it can listen at all.
 ///   - schemaCheckInterval: how often it is asked whether the schema changed unheard.
+///   - files: nil for a service without files.
 func withLiveService(
     _ source: LiveConfiguration.Source,
     on cluster: TemporaryCluster? = nil,
@@ -233,6 +234,7 @@ func withLiveService(
     hearsNotices: Bool = true,
     schemaCheckInterval: Duration = .seconds(5),
     rulesPatience: Duration = testPatience,
+    files: FileConfiguration? = nil,
     test: String = #function,
     configure: @escaping (inout LiveConfiguration) -> Void = { _ in },
     _ body: @escaping (ServiceFixture) async throws -> Void
@@ -270,7 +272,8 @@ func withLiveService(
                     keys: GivenKeys(api: Secret("api"), master: Secret("master")),
                     passwords: ServiceFixture.cheapHashing,
                     accounts: AccountPolicy(passwords: PasswordPolicy(minimumLength: 1)),
-                    live: live
+                    live: live,
+                    files: files
                 ),
                 clock: clock.clock,
                 logger: .quiet,
