@@ -53,7 +53,11 @@ extension HTTP1Connection {
         lastNumber += 1
         let number = lastNumber
         let hold = exchange.begin(at: time, in: loop)
-        exchange.parts?.observe { [weak self] in self?.taken($0, of: number) }
+        exchange.parts?.observe { [weak self] in
+            self?.taken($0, of: number)
+        } onWait: { [weak self] in
+            self?.awaited(number: number)
+        }
         current = Current(number: number, exchange: exchange)
         sendOwedContinue()
         let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
@@ -78,6 +82,13 @@ extension HTTP1Connection {
         resumeReading()
     }
 
+    /// Notes that the service waits for a part of the body.
+    private func awaited(number: UInt64) {
+        guard current?.number == number else { return }
+        current?.exchange.lifecycle.awaited()
+        sendOwedContinue()
+    }
+
     // MARK: - Responses of the service
 
     /// Writes the response, or its head; returns the stream of its remaining parts, if any.
@@ -90,6 +101,8 @@ extension HTTP1Connection {
         }
         let head = current.exchange.head
         let stream = response.stream(for: head.method, sendsFiles: !peer.client.isSecure)
+        // No interim response can follow the head. A service that responds in parts may read the body meanwhile.
+        if stream != nil { awaited(number: number) }
         let action =
             if let stream {
                 self.current?.exchange.lifecycle.responded(

@@ -126,9 +126,9 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
     }
 
     func sendOwedContinue() {
-        if current == nil, queue.isEmpty, arriving?.lifecycle.owesContinue == true {
+        if current == nil, queue.isEmpty, arriving?.lifecycle.continueIsDue == true {
             arriving?.lifecycle.continueSent()
-        } else if current?.exchange.lifecycle.owesContinue == true {
+        } else if current?.exchange.lifecycle.continueIsDue == true {
             current?.exchange.lifecycle.continueSent()
         } else {
             return

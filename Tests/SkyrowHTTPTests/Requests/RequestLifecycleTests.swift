@@ -100,6 +100,32 @@ import Testing
         #expect(check(&request, at: 62) == .refuse(.responseTimeout))
     }
 
+    @Test func aClientIsAskedForAStreamedBodyWhenTheServiceReadsIt() {
+        let fields = [("content-length", "10"), ("expect", "100-continue")]
+        var request = lifecycle(.streamed(limit: 1 << 30), fields)
+        request.started(at: Self.at(0), Self.limits)
+        #expect(!request.continueIsDue)
+        // The client is not too slow, since it waits, but the service is.
+        #expect(check(&request, at: 59) == nil)
+        #expect(check(&request, at: 60) == .cancel)
+
+        request = lifecycle(.streamed(limit: 1 << 30), fields)
+        request.started(at: Self.at(0), Self.limits)
+        request.awaited()
+        #expect(request.continueIsDue)
+        request.continueSent()
+        #expect(!request.continueIsDue)
+
+        // A client that does not wait is not asked.
+        request = lifecycle(.streamed(limit: 1 << 30), fields)
+        request.started(at: Self.at(0), Self.limits)
+        _ = request.received(5, Self.limits)
+        request.awaited()
+        #expect(!request.continueIsDue)
+
+        #expect(lifecycle(.collected(), fields).continueIsDue)
+    }
+
     @Test func aResponseInPartsHasTimeForEachOfThem() {
         var request = lifecycle(.collected())
         _ = request.bodyEnded(waits: false)

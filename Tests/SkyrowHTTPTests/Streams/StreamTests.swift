@@ -107,6 +107,23 @@ import Testing
         }
     }
 
+    /// A route that does not read the body does not ask for it; one whose response goes along with it asks before its head.
+    @Test func continueIsNotSentForABodyThatIsRefused() async throws {
+        try await withEndpoint { connection, _, _ in
+            try await connection.send(post("/stream/echo", "content-length: 2\r\nexpect: 100-continue"))
+            #expect(try await connection.response().status == 100)
+            #expect(try await connection.response(toHead: true).status == 200)
+            try await connection.send("ok")
+            #expect(try await connection.chunk() == "ok")
+        }
+        try await withEndpoint { connection, _, _ in
+            try await connection.send(post("/stream/refuse", "content-length: 2\r\nexpect: 100-continue"))
+            let refusal = try await connection.response()
+            #expect(refusal.status == 403)
+            #expect(refusal["connection"] == "close")
+        }
+    }
+
     @Test(arguments: [
         ("POST /stream/count HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n", 413),
         ("POST /stream/count HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n3E9\r\n", 413),

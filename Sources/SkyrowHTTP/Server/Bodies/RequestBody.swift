@@ -45,6 +45,8 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
         var reader: Deferred<Next>?
         /// Called with the number of bytes that the reader has taken.
         var onTake: ((Int) -> Void)?
+        /// Called when the reader waits for the next part.
+        var onWait: (() -> Void)?
     }
 
     private let state: NIOLoopBoundBox<State>
@@ -83,6 +85,7 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
             reader.settle(end)
         } else {
             state.value.reader = reader
+            state.value.onWait?()
         }
     }
 
@@ -92,8 +95,9 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
 
     // MARK: - Connection side
 
-    func observe(_ onTake: @escaping (Int) -> Void) {
+    func observe(onTake: @escaping (Int) -> Void, onWait: @escaping () -> Void) {
         state.value.onTake = onTake
+        state.value.onWait = onWait
     }
 
     func push(_ part: ByteBuffer) {
@@ -114,6 +118,7 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
     func fail(_ error: any Error) {
         state.value.parts.removeAll()
         state.value.onTake = nil
+        state.value.onWait = nil
         if case .failure? = state.value.end { return }
         state.value.end = nil
         close(.failure(error))

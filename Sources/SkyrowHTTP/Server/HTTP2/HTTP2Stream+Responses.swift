@@ -10,7 +10,11 @@ extension HTTP2Stream {
         guard let exchange else { return }
         let time = NIODeadline.now()
         let hold = exchange.begin(at: time, in: loop)
-        exchange.parts?.observe { [weak self] in self?.taken($0) }
+        exchange.parts?.observe { [weak self] in
+            self?.taken($0)
+        } onWait: { [weak self] in
+            self?.awaited()
+        }
         let stream = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let started = NIOLoopBound(exchange, eventLoop: loop.eventLoop)
         let (responder, client) = (loop.responder, connection.peer.client)
@@ -32,6 +36,8 @@ extension HTTP2Stream {
     private func respond(_ response: HTTPResponse) -> ResponseStream? {
         let method = exchange?.head.method
         let stream = response.stream(for: method, sendsFiles: false)
+        // No interim response can follow the head. A service that responds in parts may read the body meanwhile.
+        if stream != nil { awaited() }
         let action =
             if let stream {
                 exchange?.lifecycle.responded(streaming: stream.length, isEndless: stream.isEndless)

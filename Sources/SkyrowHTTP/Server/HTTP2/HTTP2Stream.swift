@@ -101,11 +101,12 @@ final class HTTP2Stream: ChannelDuplexHandler {
     private func begin(_ head: HTTPRequestHead, hasBody: Bool) {
         let (exchange, action) = RequestExchange.begin(head, hasBody: hasBody, in: loop)
         self.exchange = exchange
-        if exchange.lifecycle.owesContinue { sendContinue() }
+        sendOwedContinue()
         perform(action)
     }
 
-    private func sendContinue() {
+    private func sendOwedContinue() {
+        guard exchange?.lifecycle.continueIsDue == true else { return }
         exchange?.lifecycle.continueSent()
         let payload = HTTP2Frame.FramePayload.headers(.init(headers: [":status": "100"]))
         context?.writeAndFlush(wrapOutboundOut(payload), promise: nil)
@@ -164,6 +165,12 @@ final class HTTP2Stream: ChannelDuplexHandler {
     func taken(_ bytes: Int) {
         exchange?.taken(bytes)
         if heldRead.resumes(unless: isFull) { context?.read() }
+    }
+
+    /// Notes that the service waits for a part of the body.
+    func awaited() {
+        exchange?.lifecycle.awaited()
+        sendOwedContinue()
     }
 
     // MARK: - Events

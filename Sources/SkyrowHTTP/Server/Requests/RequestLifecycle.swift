@@ -77,6 +77,8 @@ struct RequestLifecycle: Sendable {
 
     private var announced = 0
     private var isClaimed = false
+    /// Whether the service has asked for the streamed body.
+    private var isAwaited = false
     /// Whether the client reads parts of the response.
     private var isWritable = true
     /// The remaining bytes of a response whose length was announced.
@@ -126,6 +128,8 @@ struct RequestLifecycle: Sendable {
         guard takesBody else { return nil }
         guard bytes <= limit - received else { return fail(.bodyTooLarge) }
         received += bytes
+        // A client does not have to wait for the interim response.
+        owesContinue = false
         if isStreamed { buffered += bytes }
         if isClaimed { return .claim(.more(bytes)) }
         // The first bytes of a short body are not counted until they stay in memory.
@@ -162,8 +166,16 @@ struct RequestLifecycle: Sendable {
         return !isReady && (isStreamed || input == .complete) ? ready() : nil
     }
 
+    /// Whether `100 Continue` is to be sent now. A client does not begin with a streamed body that the service refuses by its head.
+    var continueIsDue: Bool { owesContinue && output != .ended && (!isStreamed || isAwaited) }
+
     mutating func continueSent() {
         owesContinue = false
+    }
+
+    /// Notes that the service waits for a part of the streamed body.
+    mutating func awaited() {
+        isAwaited = true
     }
 
     /// Notes that the service has read a part of the streamed body.
@@ -293,7 +305,7 @@ struct RequestLifecycle: Sendable {
     private var isWaitingForService: Bool {
         if isEndless { return false }
         if output == .streaming, !isWritable { return false }
-        return !(isStreamed && input == .arriving && buffered == 0)
+        return !(isStreamed && input == .arriving && buffered == 0 && !owesContinue)
     }
 
     // MARK: - Closing
