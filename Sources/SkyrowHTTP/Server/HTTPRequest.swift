@@ -21,6 +21,8 @@ package struct HTTPResponse: Sendable {
     package var fields: [HTTPField]
     package var contentType: ContentType
     package var body: ResponseBody
+    /// How caches may store the response, such as `public, max-age=300`; nil for not at all.
+    package var cacheControl: String?
     /// Whether the connection ends with this response.
     package var endsConnection = false
     /// The account of the body's memory until the body is written; nil for a short body.

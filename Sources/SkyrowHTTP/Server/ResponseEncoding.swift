@@ -16,7 +16,11 @@ extension HTTPResponse {
             writeBodyFields(into: &buffer, version: version)
         }
         buffer.writeBytes(date)
-        buffer.writeBytes(HTTPResponse.commonLines)
+        if cacheControl == nil {
+            buffer.writeBytes(HTTPResponse.commonLines)
+        } else {
+            for field in commonFields { buffer.write(field) }
+        }
         if !keepsAlive {
             buffer.writeStaticString("connection: close\r\n")
         } else if version.minor == 0 {
@@ -46,13 +50,21 @@ extension HTTPResponse {
         }
     }
 
-    /// The fields of every response: no cache stores a caller's response, and no browser interprets a record as a page.
-    static let commonFields = [
-        HTTPField("server", "Skyrow"), HTTPField("cache-control", "no-store"),
-        HTTPField("x-content-type-options", "nosniff"),
-    ]
+    /// The fields of every response: no cache stores a caller's response unless it says so, and no browser interprets a record as
+    /// a page.
+    var commonFields: [HTTPField] {
+        cacheControl.map { HTTPResponse.commonFields(cacheControl: $0) } ?? HTTPResponse.usualFields
+    }
 
-    private static let commonLines = commonFields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
+    private static func commonFields(cacheControl: String) -> [HTTPField] {
+        [
+            HTTPField("server", "Skyrow"), HTTPField("cache-control", cacheControl),
+            HTTPField("x-content-type-options", "nosniff"),
+        ]
+    }
+
+    private static let usualFields = commonFields(cacheControl: "no-store")
+    private static let commonLines = usualFields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
 
     /// The approximate size of the head in bytes.
     var headSize: Int {

@@ -9,7 +9,9 @@ import NIOPosix
 package struct ResponseFile: Sendable {
     private let file: OpenFile
     /// The bytes of the file that are sent.
-    package let range: Range<Int>
+    package private(set) var range: Range<Int>
+    /// Called with the number of bytes that a part had, when it was handed to the connection.
+    var onSend: (@Sendable (Int) -> Void)?
 
     /// Opens a regular file for reading; may wait for the disk.
     ///
@@ -37,6 +39,22 @@ package struct ResponseFile: Sendable {
         self.range = range
     }
 
+    /// The same file, of which only these bytes are sent; the range is clamped to the present one.
+    package func sending(_ range: Range<Int>) -> ResponseFile {
+        var file = self
+        file.range = range.clamped(to: self.range)
+        return file
+    }
+
+    /// Reads the first of the bytes that are sent, on a thread that may wait for the disk.
+    ///
+    /// Throws `IOError` when they cannot be read.
+    ///
+    /// - Parameter count: an upper bound.
+    package func first(_ count: Int) async throws -> ByteBuffer {
+        try await file.read(range.prefix(count))
+    }
+
     /// The file as a stream.
     ///
     /// - Parameter bySystem: Whether the system may send it, which requires that nothing transforms the bytes.
@@ -50,6 +68,7 @@ package struct ResponseFile: Sendable {
                 } else {
                     try await writer.write(file.read(start..<end))
                 }
+                onSend?(end - start)
                 start = end
             }
         }

@@ -55,7 +55,7 @@ extension HPACKHeaders {
         }
         // Without "date: " and the line ending.
         add(name: "date", value: String(decoding: date.dropFirst(6).dropLast(2), as: UTF8.self))
-        for field in HTTPResponse.commonFields { add(name: field.name, value: field.value) }
+        for field in response.commonFields { add(name: field.name, value: field.value) }
         for field in response.fields {
             add(name: field.name.lowercased(), value: field.plainValue, indexing: .nonIndexable)
         }
