@@ -102,6 +102,19 @@ package final class Applications: Service, Sendable {
         return opened.map { .open($0.actions) } ?? .resting(name)
     }
 
+    /// Returns the application of this name; nil if there is none.
+    ///
+    /// Throws `103 AccessKeyNotAccepted` for a disabled application.
+    package func find(_ name: ApplicationName) throws(SkyrowError) -> Found? {
+        if name == .default { return standard.load().map { .open($0) } }
+        let (isDisabled, opened) = state.withLock { state in
+            (state.registered[name]?.isDisabled, state.states.openNow(name, at: clock.instant()))
+        }
+        guard let isDisabled else { return nil }
+        guard !isDisabled else { throw .applicationDisabled }
+        return opened.map { .open($0.actions) } ?? .resting(name)
+    }
+
     /// Returns the actions of an application, which it opens if necessary; concurrent callers wait for the same attempt.
     ///
     /// Throws `135 Overloaded` if the database is unreachable, and `10000 UnexpectedError` for other errors, which are logged.

@@ -53,7 +53,7 @@ package enum CORSPolicy: Hashable, Sendable {
             }
         guard isAllowed else { return [] }
         return [
-            HTTPField("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
+            HTTPField("access-control-allow-methods", "GET, HEAD, POST, PUT, OPTIONS"),
             // Echoed, as Skygear does: SDKs send additional headers.
             HTTPField("access-control-allow-headers", headers.requestedHeaders ?? CORSPolicy.usualHeaders),
             HTTPField("access-control-max-age", "7200"),
@@ -62,10 +62,13 @@ package enum CORSPolicy: Hashable, Sendable {
 
     private static let exposed = HTTPField(
         "access-control-expose-headers",
-        "X-Skygear-Request-Id, X-Skyrow-Access-Token, Retry-After, Traceresponse"
+        """
+        X-Skygear-Request-Id, X-Skyrow-Access-Token, Retry-After, Traceresponse, Accept-Ranges, Content-Disposition, \
+        Content-Range, ETag, Location
+        """
     )
     private static let usualHeaders = """
-        Authorization, Content-Type, Traceparent, X-Request-Id, X-Skygear-API-Key, X-Skygear-Access-Token, \
-        X-Skygear-SDK-Version
+        Authorization, Content-Digest, Content-MD5, Content-Type, Digest, If-Range, Range, Repr-Digest, Traceparent, \
+        X-Request-Id, X-Skygear-API-Key, X-Skygear-Access-Token, X-Skygear-SDK-Version
         """
 }

@@ -27,7 +27,7 @@ package struct MetricsResponder: HTTPResponder {
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let route = Route(uri: request.head.uri)
         switch route {
-        case .rpc, .live, .accountPage, .providerReturn, .unserved, .skygear:
+        case .rpc, .live, .accountPage, .providerReturn, .files, .unserved, .skygear:
             return RequestOutcome.failure(.undefinedRoute, in: .v1, status: .notFound, .http).response
         case .metrics, .health, .readiness:
             guard request.head.method == .GET || request.head.method == .HEAD else {

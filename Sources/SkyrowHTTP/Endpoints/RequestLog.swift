@@ -105,7 +105,8 @@ struct RequestLog: Sendable {
         if outcome.error?.isServerFault == true { return .error }
         switch outcome.subject {
         case .health, .metrics: return outcome.response.status == .ok ? .debug : .info
-        case .action, .batch, .discover, .home, .preflight, .page, .webSocket, .eventStream, .unknown, .http:
+        case .action, .batch, .discover, .home, .preflight, .page, .upload, .download, .webSocket, .eventStream,
+            .unknown, .http:
             return .info
         }
     }

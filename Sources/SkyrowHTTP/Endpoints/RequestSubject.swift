@@ -16,6 +16,10 @@ enum RequestSubject: Hashable, Sendable {
     case preflight
     /// A page to which links in mails lead, or its resources.
     case page
+    /// A file that is sent to the service.
+    case upload
+    /// A file that the service sends.
+    case download
     /// An unreadable body, or one that names an unknown action, whose name is not repeated.
     case unknown
     /// The handshake of a WebSocket.
@@ -28,7 +32,10 @@ enum RequestSubject: Hashable, Sendable {
     /// All subjects, in the order of their `ordinal`.
     static let all: [RequestSubject] =
         ActionTable.all.map { .action($0.description.name) }
-        + [.batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http, .page, .webSocket, .eventStream]
+        + [
+            .batch, .discover, .home, .health, .metrics, .preflight, .unknown, .http, .page, .webSocket, .eventStream,
+            .upload, .download,
+        ]
 
     var ordinal: Int {
         let count = ActionTable.all.count
@@ -45,6 +52,8 @@ enum RequestSubject: Hashable, Sendable {
         case .page: count + 8
         case .webSocket: count + 9
         case .eventStream: count + 10
+        case .upload: count + 11
+        case .download: count + 12
         }
     }
 
@@ -62,6 +71,8 @@ enum RequestSubject: Hashable, Sendable {
         case .page: "page"
         case .webSocket: "websocket"
         case .eventStream: "event_stream"
+        case .upload: "upload"
+        case .download: "download"
         }
     }
 }

@@ -14,15 +14,17 @@ enum Route: Hashable {
     case accountPage(AccountPage)
     /// The page to which an identity provider redirects users; the name of the provider.
     case providerReturn(String)
+    /// `/files` and the paths below it; what follows `/files/`, not decoded.
+    case files(Substring)
     /// A path that is reserved in Skygear or here for something other than an action, and is not served.
     case unserved
     /// Every other path belongs to the Skygear v1 envelope; without its leading slash.
     case skygear(path: Substring)
 
-    /// Whether requests are traced: those for actions are; frequent probes and scrapes would be noise.
+    /// Whether requests are traced: those for actions and files are; frequent probes and scrapes would be noise.
     var isTraced: Bool {
         switch self {
-        case .rpc, .live, .skygear: true
+        case .rpc, .live, .files, .skygear: true
         case .health, .readiness, .metrics, .accountPage, .providerReturn, .unserved: false
         }
     }
@@ -40,13 +42,16 @@ enum Route: Hashable {
         case "/healthz": self = .health
         case "/readyz": self = .readiness
         case "/metrics": self = .metrics
-        case "/pubsub", "/_/pubsub", "/files", "/console": self = .unserved
+        case "/files": self = .files("")
+        case "/pubsub", "/_/pubsub", "/console": self = .unserved
         default:
             if path.hasPrefix("/auth/"), let page = AccountPage(rawValue: String(path)) {
                 self = .accountPage(page)
             } else if path.hasPrefix(ProviderReturnPage.prefix) {
                 self = .providerReturn(String(path.dropFirst(ProviderReturnPage.prefix.count)))
-            } else if path.hasPrefix("/files/") || path.hasPrefix("/console/") {
+            } else if path.hasPrefix("/files/") {
+                self = .files(path.dropFirst("/files/".count))
+            } else if path.hasPrefix("/console/") {
                 self = .unserved
             } else {
                 self = .skygear(path: path.hasPrefix("/") ? path.dropFirst() : path)

@@ -17,6 +17,7 @@ package struct ServiceResponder: HTTPResponder {
     private let applications: Applications
     private let rpc = JSONRPCEndpoint()
     private let skygear = SkygearEndpoint()
+    private let files: FileEndpoint
     private let endpoints: EndpointTable
     private let cors: CORSPolicy
     private let clients: ClientIdentification
@@ -71,6 +72,7 @@ package struct ServiceResponder: HTTPResponder {
         self.metrics = RequestMetrics(factory: metrics)
         self.metricsPage = metricsPage
         self.tracing = tracing
+        files = FileEndpoint(applications: applications, limits: limits, logger: logger)
         sockets = SocketService(
             applications: applications,
             drain: drain,
@@ -124,13 +126,14 @@ package struct ServiceResponder: HTTPResponder {
         return outcome
     }
 
-    /// Action bodies are collected, because a call is decoded in place.
+    /// Action bodies are collected, because a call is decoded in place; files are streamed.
     package func bodyMode(of head: HTTPRequestHead) -> RequestBodyMode {
-        endpoints[head.uri]?.bodyMode(of: head) ?? .collected()
+        endpoints[head.uri]?.bodyMode(of: head) ?? files.bodyMode(of: head) ?? .collected()
     }
 
     /// Decides only how large a body may be; from where the master key is used is checked when the body has arrived.
     package func standing(of head: HTTPRequestHead) -> RequestStanding {
+        if let standing = files.standing(of: head) { return standing }
         let headers = RequestHeaders(head.headers)
         do throws(SkyrowError) {
             switch try applications.find(key: headers.key, host: headers.host) {
@@ -162,10 +165,11 @@ package struct ServiceResponder: HTTPResponder {
         let client = clients.client(of: peer, headers: head?.headers ?? HTTPHeaders())
         var error = SkyrowError(fault, limits: limits)
         if fault == .credentialsRequired, headers.key != nil { error = .keyNotAccepted }
+        if fault == .bodyTooLarge, let maximum = head.flatMap(files.maximum) { error = .fileTooLarge(Int64(maximum)) }
         let envelope: Envelope =
             switch head.map({ Route(uri: $0.uri) }) {
             case .rpc, .live: .rpc(.null)
-            case nil, .health, .readiness, .metrics, .accountPage, .providerReturn, .unserved, .skygear: .v1
+            case nil, .health, .readiness, .metrics, .accountPage, .providerReturn, .files, .unserved, .skygear: .v1
             }
         // Counts the request; a refusal by the rate limit does not matter, since the connection ends anyway.
         if head != nil, fault != .responseTimeout {
@@ -252,6 +256,10 @@ package struct ServiceResponder: HTTPResponder {
             let page = ProviderReturnPage(applications: applications)
             let outcome = await page.respond(to: request, from: name, host: headers.host, sender.client)
             return outcome ?? undefinedRoute(headers, from: sender)
+        case .files(let name):
+            guard applications.default != nil else { return .notReady(in: .v1) }
+            return await files.respond(to: request, name: name, headers: headers, from: sender, context: context)
+                ?? undefinedRoute(headers, from: sender)
         case .unserved:
             return undefinedRoute(headers, from: sender)
         case .skygear(let path) where path.isEmpty && headers.takesPage && (method == .GET || method == .HEAD):
@@ -302,7 +310,9 @@ package struct ServiceResponder: HTTPResponder {
     ) -> HTTPResponse {
         var response = response
         response.endsConnection = drain.hasBegun
-        response.fields += cors.fields(origin: headers.origin)
+        // A cache may send it to a page whose request it never saw.
+        let origin = headers.origin ?? (response.cacheControl == nil ? nil : "*")
+        response.fields += cors.fields(origin: origin)
         response.fields.append(HTTPField("x-skygear-request-id", id.description))
         if client.isSecure, let strictTransport { response.fields.append(strictTransport) }
         // The refusal of a rate-limited call has a more exact time.

@@ -32,6 +32,11 @@ extension ErrorCode {
 }
 
 extension SkyrowError {
+    /// The HTTP status of the v1 envelope: that of the code, but for a full disk, which an operator has to mend (RFC 4918, 11.5).
+    var httpStatus: HTTPResponseStatus {
+        isStorageFull ? .insufficientStorage : code.httpStatus
+    }
+
     /// The error for a request that the server channel refuses.
     init(_ fault: HTTPFault, limits: HTTPLimits) {
         switch fault {

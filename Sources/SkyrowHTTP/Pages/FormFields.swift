@@ -29,13 +29,15 @@ struct FormFields: Sendable {
         values[name]
     }
 
-    /// Decodes percent-encoding, and a plus as a space; nil for text that is not UTF-8.
-    static func decoded(_ bytes: some Collection<UInt8>) -> String? {
+    /// Decodes percent-encoding; nil for text that is not UTF-8.
+    ///
+    /// - Parameter plusIsSpace: Whether a plus stands for a space, as in forms and queries but not in paths.
+    static func decoded(_ bytes: some Collection<UInt8>, plusIsSpace: Bool = true) -> String? {
         var decoded: [UInt8] = []
         var rest = Array(bytes)[...]
         while let byte = rest.popFirst() {
             switch byte {
-            case UInt8(ascii: "+"): decoded.append(UInt8(ascii: " "))
+            case UInt8(ascii: "+") where plusIsSpace: decoded.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
                 guard let high = rest.popFirst().flatMap(Hexadecimal.value),
                     let low = rest.popFirst().flatMap(Hexadecimal.value)

@@ -1,0 +1,29 @@
+import SkyrowActions
+import SkyrowModel
+
+/// The query of a request for a file: `?expiredAt=1549522000&signature=…&download=1`.
+struct FileQuery: Sendable {
+    /// The name of a file that is uploaded.
+    let filename: String?
+    let signature: FileSignature?
+    /// The application of a signed address whose host names none.
+    let application: ApplicationName?
+    /// Whether a browser saves the file where it could show it.
+    let forcesDownload: Bool
+
+    /// Parses the query of a request's target; throws `108 InvalidArgument` for one that cannot be decoded.
+    init(of uri: String) throws(SkyrowError) {
+        let fields = FormFields(queryOf: uri)
+        guard fields != nil || !uri.utf8.contains(UInt8(ascii: "?")) else {
+            throw .invalidArgument("The query of this address cannot be decoded.")
+        }
+        filename = fields?["filename"]
+        let (expiredAt, signature) = (fields?["expiredAt"], fields?["signature"])
+        // One without the other is unreadable.
+        self.signature =
+            expiredAt == nil && signature == nil
+            ? nil : FileSignature(expiredAt: expiredAt ?? "", signature: signature ?? "")
+        application = fields?["application"].flatMap { try? ApplicationName($0) }
+        forcesDownload = fields?["download"] == "1"
+    }
+}
