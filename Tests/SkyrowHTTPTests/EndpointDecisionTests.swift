@@ -20,7 +20,14 @@ import Testing
         ("/record/save", .skygear(path: "record/save")),
         ("/rpc/", .skygear(path: "rpc/")),
         ("/healthz/x", .skygear(path: "healthz/x")),
-        ("/files/a.png", .unserved),
+        ("/files", .files("")),
+        ("/files?filename=a.png", .files("")),
+        ("/files/", .files("")),
+        ("/files/a.png?download=1", .files("a.png")),
+        ("/files/../a%2Fb", .files("../a%2Fb")),
+        ("http://example.com/files/a", .files("a")),
+        ("/filesystem", .skygear(path: "filesystem")),
+        ("/console/x", .unserved),
         ("/pubsub", .unserved),
         ("/_/pubsub?api_key=k", .unserved),
         ("/metrics", .metrics),
@@ -115,9 +122,9 @@ import Testing
     /// skygear.md 1.4, and ours from 130.
     @Test(arguments: [
         (200, [116]), (400, [107, 108, 120, 134]), (401, [101, 103, 104, 105, 106]), (403, [102, 123, 124, 127, 128]),
-        (404, [110, 117]), (409, [109, 113, 114, 115, 130, 133]), (413, [132]), (429, [131]), (501, [111, 112]),
+        (404, [110, 117]), (409, [109, 113, 114, 115, 130, 133]), (413, [129, 132]), (429, [131]), (501, [111, 112]),
         (503, [118, 121, 122, 125, 135, 10002]), (504, [119]),
-        (500, [126, 129, 136, 10000, 10001, 10003, 10004, 10005, 4711]),
+        (500, [126, 136, 10000, 10001, 10003, 10004, 10005, 4711]),
     ])
     func eachCodeHasTheStatusOfSkygear(status: Int, codes: [Int]) {
         for code in codes { #expect(Int(ErrorCode(rawValue: code).httpStatus.code) == status, "\(code)") }

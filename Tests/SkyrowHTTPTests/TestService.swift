@@ -124,6 +124,7 @@ func withService<Success: Sendable>(
     providers: [ProviderConfiguration] = [],
     customTokenKeys: [CustomTokenKey] = [],
     loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
+    files: FileConfiguration? = nil,
     certificate: ServerCertificate? = nil,
     client tls: NIOSSLContext? = nil,
     logger: Logger = .silent,
@@ -148,6 +149,7 @@ func withService<Success: Sendable>(
         providers: providers,
         customTokenKeys: customTokenKeys,
         loginKeyReaders: loginKeyReaders,
+        files: files,
         logger: logger,
         metrics: metrics,
         on: cluster,
@@ -206,6 +208,7 @@ func withActions<Success: Sendable>(
     providers: [ProviderConfiguration] = [],
     customTokenKeys: [CustomTokenKey] = [],
     loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
+    files: FileConfiguration? = nil,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     on cluster: TemporaryCluster? = nil,
@@ -238,7 +241,8 @@ func withActions<Success: Sendable>(
                     customTokenKeys: customTokenKeys,
                     rateLimits: rateLimits,
                     reads: reads,
-                    live: live
+                    live: live,
+                    files: files
                 ),
                 logger: logger,
                 metrics: metrics

@@ -37,8 +37,8 @@ package final class BoundSocket: Sendable {
                 guard let start = bytes.baseAddress,
                     getsockname(number, start.assumingMemoryBound(to: sockaddr.self), &length) == 0
                 else { return nil }
-                // In addresses of IPv4 and IPv6 the port follows the two bytes of the family.
-                return Int(UInt16(bigEndian: start.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+                // The port follows the two bytes of the family, in addresses of IPv4 and IPv6.
+                return Int(bytes[2]) << 8 | Int(bytes[3])
             }
         }
     }

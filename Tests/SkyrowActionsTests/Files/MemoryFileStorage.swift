@@ -97,7 +97,8 @@ final class MemoryFileStorage: FileStorage {
 
         func keep(as name: AssetName) async throws(FileFault) {
             try storage.check(.keep)
-            await storage.state.withLock { $0.onKeep }(name)
+            let onKeep = storage.state.withLock { $0.onKeep }
+            await onKeep(name)
             guard let written = end() else { return }
             storage[name] = written
             try storage.check(.kept)

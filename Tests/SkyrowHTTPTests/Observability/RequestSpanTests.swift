@@ -15,7 +15,7 @@ import Tracing
             _ = try await service.v1("/record/fetch", #"{"ids":7}"#)
             _ = try await service.rpc(#"[{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}]"#)
             try await withConnection(port: service.port) { connection in
-                for path in ["/healthz", "/readyz", "/metrics", "/files/x"] {
+                for path in ["/healthz", "/readyz", "/metrics", "/console/x"] {
                     try await connection.get(path)
                     _ = try await connection.response()
                 }

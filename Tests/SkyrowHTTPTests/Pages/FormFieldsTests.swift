@@ -20,6 +20,11 @@ import Testing
         #expect(FormFields(text.utf8) == nil)
     }
 
+    @Test(arguments: [("a+b%20c", true, "a b c"), ("a+b%20c", false, "a+b c"), ("%2B", false, "+"), ("%f", false, nil)])
+    func aPlusIsASpaceOnlyInForms(_ text: String, _ plusIsSpace: Bool, _ value: String?) {
+        #expect(FormFields.decoded(text.utf8, plusIsSpace: plusIsSpace) == value)
+    }
+
     @Test func textsCannotEndTheirPlace() {
         #expect(
             #"<a href="x" b='y'>&amp;"#.escapedForHTML

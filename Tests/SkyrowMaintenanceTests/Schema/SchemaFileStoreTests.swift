@@ -266,7 +266,7 @@ extension StoreFixture {
 
 extension SchemaLoss {
     /// `note.title`, or the type.
-    fileprivate var name: String {
+    var name: String {
         switch self {
         case .records(let type): "\(type)"
         case .values(let field, let type), .misfits(let field, _, let type): "\(type).\(field)"

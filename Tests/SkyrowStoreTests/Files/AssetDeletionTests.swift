@@ -86,12 +86,10 @@ import Testing
             try await f.psql(
                 "INSERT INTO safe (_id, deed) VALUES ('1', '\(file(0))'); ALTER TABLE safe ALTER deed SET NOT NULL"
             )
-            do {
-                _ = try await f.assets.delete([file(0), file(1)], owner: nil, force: true)
-                Issue.record("It was not refused.")
-            } catch {
-                #expect(error.code == .constraintViolated)
+            let error = await #expect(throws: SkyrowError.self) {
+                try await f.assets.delete([file(0), file(1)], owner: nil, force: true)
             }
+            #expect(error?.code == .constraintViolated)
             #expect(try await f.names(in: "_garbage").isEmpty)
             #expect(try await f.psql("SELECT count(poster) FROM card") == "2")
         }
@@ -122,12 +120,10 @@ import Testing
                 INSERT INTO part VALUES ('\(file(0))', 3)
                 """
             )
-            do {
-                _ = try await f.assets.delete([file(0), file(4)], owner: nil, force: true)
-                Issue.record("It was not refused.")
-            } catch {
-                #expect(error.code == .constraintViolated)
+            let error = await #expect(throws: SkyrowError.self) {
+                try await f.assets.delete([file(0), file(4)], owner: nil, force: true)
             }
+            #expect(error?.code == .constraintViolated)
             #expect(try await f.names(in: "_garbage").isEmpty)
             #expect(try await f.assets.discard([0, 1, 4].map { file($0).rawValue }, if: "true") == 1)
             #expect(try await f.names(in: "_garbage") == [file(4).rawValue])

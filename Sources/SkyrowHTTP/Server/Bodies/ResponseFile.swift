@@ -40,7 +40,7 @@ package struct ResponseFile: Sendable {
     }
 
     /// The same file, of which only these bytes are sent; the range is clamped to the present one.
-    package func sending(_ range: Range<Int>) -> ResponseFile {
+    func sending(_ range: Range<Int>) -> ResponseFile {
         var file = self
         file.range = range.clamped(to: self.range)
         return file
@@ -51,7 +51,7 @@ package struct ResponseFile: Sendable {
     /// Throws `IOError` when they cannot be read.
     ///
     /// - Parameter count: an upper bound.
-    package func first(_ count: Int) async throws -> ByteBuffer {
+    func first(_ count: Int) async throws -> ByteBuffer {
         try await file.read(range.prefix(count))
     }
 

@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import SkyrowActions
+import SkyrowModel
+import SkyrowTestSupport
+import Synchronization
+
+/// Files in a directory of a test. It counts the uploads in progress, waits and fails as told, and makes nothing durable.
+final class TestFileStorage: FileStorage {
+    private struct State {
+        var names: Set<AssetName> = []
+        var incoming = 0
+        var largestPart = 0
+        var fault: FileFault?
+        var gate: Gate<Void>?
+    }
+
+    let kind = "test"
+    private let directory: String
+    private let state = Mutex(State())
+
+    init() throws {
+        directory = try TemporaryDirectory.make(named: "files")
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// The names of the kept files.
+    var names: Set<AssetName> { state.withLock { $0.names } }
+    /// The uploads that were begun, and neither kept nor discarded.
+    var incoming: Int { state.withLock { $0.incoming } }
+    var largestPart: Int { state.withLock { $0.largestPart } }
+
+    /// Makes every method fail from now on; on a full disk an upload can still begin.
+    func fail(with fault: FileFault?) {
+        state.withLock { $0.fault = fault }
+    }
+
+    /// Makes every write wait for the gate from now on.
+    func hold(at gate: Gate<Void>?) {
+        state.withLock { $0.gate = gate }
+    }
+
+    /// Removes the bytes of a file, and nothing else.
+    func lose(_ name: AssetName) throws {
+        try FileManager.default.removeItem(atPath: path(name))
+    }
+
+    private func path(_ name: AssetName) -> String { "\(directory)/\(name)" }
+
+    private func check() throws(FileFault) {
+        if let fault = state.withLock({ $0.fault }) { throw fault }
+    }
+
+    // MARK: - FileStorage
+
+    func begin() async throws(FileFault) -> any IncomingFile {
+        if case .unavailable = state.withLock({ $0.fault }) { try check() }
+        state.withLock { $0.incoming += 1 }
+        return Incoming(self)
+    }
+
+    func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? {
+        try check()
+        let descriptor = Glibc.open(path(name), O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        var status = stat()
+        _ = fstat(descriptor, &status)
+        return OpenedFile(descriptor: descriptor, size: Int64(status.st_size))
+    }
+
+    func delete(_ name: AssetName) async throws(FileFault) {
+        try check()
+        try? lose(name)
+        state.withLock { _ = $0.names.remove(name) }
+    }
+
+    func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] { [] }
+
+    func sweep(olderThan age: Duration) async throws(FileFault) -> Int { 0 }
+
+    private final class Incoming: IncomingFile {
+        private let storage: TestFileStorage
+        private let bytes = Mutex<[UInt8]?>([])
+
+        init(_ storage: TestFileStorage) {
+            self.storage = storage
+        }
+
+        func append(_ part: [UInt8]) async throws(FileFault) {
+            let gate = storage.state.withLock { state in
+                state.largestPart = max(state.largestPart, part.count)
+                return state.gate
+            }
+            try? await gate?.value()
+            try storage.check()
+            bytes.withLock { $0?.append(contentsOf: part) }
+        }
+
+        func keep(as name: AssetName) async throws(FileFault) {
+            try storage.check()
+            guard let written = end() else { return }
+            FileManager.default.createFile(atPath: storage.path(name), contents: Data(written))
+            storage.state.withLock { _ = $0.names.insert(name) }
+        }
+
+        func discard() async {
+            _ = end()
+        }
+
+        private func end() -> [UInt8]? {
+            let written = bytes.withLock { $0.take() }
+            if written != nil { storage.state.withLock { $0.incoming -= 1 } }
+            return written
+        }
+    }
+}
