@@ -33,7 +33,8 @@ CREATE TABLE _meta (
     former_starts bigint[] NOT NULL DEFAULT '{}',
     former_ends bigint[] NOT NULL DEFAULT '{}',
     home_table oid NOT NULL DEFAULT 0,
-    channel text NOT NULL DEFAULT 'skyrow_' || replace(gen_random_uuid()::text, '-', '')
+    channel text NOT NULL DEFAULT 'skyrow_' || replace(gen_random_uuid()::text, '-', ''),
+    files_looked_at timestamptz NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE _meta IS 'One row: the state of the revision counter, and the cluster that it belongs to.';
 COMMENT ON COLUMN _meta.only_row IS 'Always true.';
@@ -51,6 +52,7 @@ COMMENT ON COLUMN _meta.former_ends IS
     'Where the write-ahead log of each former start ended; a token beyond that position is from a history that this database never had.';
 COMMENT ON COLUMN _meta.channel IS
     'The prefix of the channels on which processes are notified of changes; it is random, so that it can be read only here.';
+COMMENT ON COLUMN _meta.files_looked_at IS 'When a process last began to look for unreferenced files.';
 COMMENT ON COLUMN _meta.home_table IS 'The OID of this table; if it differs, the database was restored from a dump.';
 
 -- Every role that has a channel's name can listen to it, since LISTEN requires no privilege.
@@ -69,10 +71,10 @@ CREATE TABLE _lock (
 );
 COMMENT ON TABLE _lock IS 'Locks for what one transaction at a time may do; the transaction locks the row.';
 COMMENT ON COLUMN _lock.name IS
-    'schema: changes of record types and reserved tables; roles: roles in roles; sweep: removal of tombstones; files: deletion of unreferenced files; relation and a number: relations of users; sequence and an OID: advancing a sequence.';
+    'schema: changes of record types and reserved tables; roles: roles in roles; sweep: removal of tombstones; relation and a number: relations of users; sequence and an OID: advancing a sequence.';
 
--- Other rows are created when they are first locked. These exist from the start, since they are locked without waiting.
-INSERT INTO _lock (name) VALUES ('sweep'), ('files');
+-- Other rows are created when they are first locked. This one exists from the start, since it is locked without waiting.
+INSERT INTO _lock (name) VALUES ('sweep');
 
 CREATE FUNCTION _hold(lock text) RETURNS void LANGUAGE plpgsql
 SET search_path FROM CURRENT AS $$

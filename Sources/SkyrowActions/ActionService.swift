@@ -131,8 +131,7 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.live.run(self) }
                 group.addTask { await self.heldSessions.run(self) }
                 group.addTask { await self.prepareFiles() }
-                group.addTask { await self.sweepFilesPeriodically() }
-                group.addTask { await self.collectFilesPeriodically() }
+                group.addTask { await self.keepFilesPeriodically() }
             }
         }
     }

@@ -79,7 +79,7 @@ extension ActionService {
     }
 
     fileprivate func collectFiles(_ isDryRun: Bool, _ call: Call) async throws(SkyrowError) -> FileCollection {
-        guard let look = try await look(isDryRun: isDryRun) else { throw .collectionInProgress }
+        let look = try await look(isDryRun: isDryRun)
         if !isDryRun { audit(call.audit(.fileCollect)) }
         return FileCollection(unreferenced: look.marked, deleted: look.collected)
     }
@@ -90,9 +90,5 @@ extension SkyrowError {
     fileprivate static let fileReferredTo = SkyrowError(
         .constraintViolated,
         "A record refers to one of the files; nothing was deleted."
-    )
-    fileprivate static let collectionInProgress = SkyrowError(
-        .overloaded,
-        "Unreferenced files are being collected already; try again in a moment."
     )
 }

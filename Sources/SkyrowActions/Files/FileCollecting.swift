@@ -7,24 +7,23 @@ extension ActionService {
     /// The number of deleted files that one statement returns.
     private static let garbageBatch = 100
 
-    /// Removes what uploads left behind, every hour.
-    func sweepFilesPeriodically() async {
+    /// Removes what uploads left behind each hour, and the files that nothing refers to about once a day.
+    func keepFilesPeriodically() async {
         guard files != nil else { return }
         while !Task.isCancelled {
             await sweepFiles()
+            await collectFilesIfDue()
             guard (try? await clock.sleep(.seconds(3600))) != nil else { return }
         }
     }
 
-    /// Deletes the files that nothing refers to, each night.
-    func collectFilesPeriodically() async {
-        guard files != nil else { return }
-        while (try? await clock.sleep(FileNight.pause(before: clock.now()))) != nil {
-            do throws(SkyrowError) {
-                _ = try await look(isDryRun: false)
-            } catch {
-                observe(.fileUpkeepFailed(error.description))
-            }
+    /// Deletes the files that nothing refers to, unless a process did so a short while ago.
+    func collectFilesIfDue() async {
+        do throws(SkyrowError) {
+            guard try await store.assets.claimLook(notWithin: FileNight.interval(at: clock.now())) else { return }
+            _ = try await look(isDryRun: false)
+        } catch {
+            observe(.fileUpkeepFailed(error.description))
         }
     }
 
@@ -42,15 +41,12 @@ extension ActionService {
         await removeGarbage()
     }
 
-    /// Looks for files that nothing refers to, and deletes those that were unreferenced for the grace; nil while another process
-    /// does so.
-    func look(isDryRun: Bool) async throws(SkyrowError) -> AssetLook? {
-        let grace = try requiredFiles.configuration.grace
-        if isDryRun { return try await store.assets.look(grace: grace, isDryRun: true) }
-        let look = try await store.whileHolding("files") { () async throws(SkyrowError) in
-            try await store.assets.look(grace: grace)
-        }
-        guard let look else { return nil }
+    /// Looks for files that nothing refers to, and deletes those that were unreferenced for the grace.
+    ///
+    /// Two looks at the same time do the same work twice and no harm.
+    func look(isDryRun: Bool) async throws(SkyrowError) -> AssetLook {
+        let look = try await store.assets.look(grace: try requiredFiles.configuration.grace, isDryRun: isDryRun)
+        guard !isDryRun else { return look }
         observe(.filesCollected(look.collected))
         await removeGarbage()
         return look
@@ -79,23 +75,16 @@ extension ActionService {
     }
 }
 
-/// When files are collected: once between 2 and 4 o'clock (UTC), when most applications have few requests.
+/// How often files are collected: each night, when most applications have few requests, or every second day for an application
+/// that is closed at night.
 enum FileNight {
     private static let day: Int64 = 86_400
     private static let hour: Int64 = 3600
 
-    /// Returns the time until the next night.
-    ///
-    /// - Parameter jitter: below two hours in seconds, so that not all processes begin at once.
-    static func pause(
-        before now: Timestamp,
-        jitter: Int64 = Int64.random(in: 0..<2 * hour)
-    ) -> Duration {
-        // Days begin at midnight, as the epoch of time stamps does.
-        let seconds = now.microseconds.quotientAndRemainder(dividingBy: 1_000_000).quotient
-        let sinceMidnight = (seconds % day + day) % day
-        let start = 2 * hour + jitter
-        let rest = start - sinceMidnight
-        return .seconds(rest > 0 ? rest : rest + day)
+    /// Returns the least time between two looks, of which the second would begin now.
+    static func interval(at now: Timestamp) -> Duration {
+        // Days begin at midnight (UTC), as the epoch of time stamps does.
+        let second = (now.microseconds / 1_000_000 % day + day) % day
+        return .seconds((2 * hour..<4 * hour).contains(second) ? 20 * hour : 48 * hour)
     }
 }

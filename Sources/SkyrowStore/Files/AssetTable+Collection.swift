@@ -17,6 +17,20 @@ extension AssetTable {
     /// The number of records or names that one statement reads.
     private static let part = 5_000
 
+    /// Claims the next look for this process; returns false if one began less than `interval` ago.
+    ///
+    /// - Parameter interval: in whole seconds.
+    package func claimLook(notWithin interval: Duration) async throws(SkyrowError) -> Bool {
+        try await store.reporting {
+            try await store.client.write(
+                """
+                UPDATE \(schema.internal)._meta AS meta SET files_looked_at = now()
+                WHERE meta.files_looked_at <= now() - make_interval(secs => \(Double(interval.components.seconds)))
+                """
+            ).affectedRows == 1
+        }
+    }
+
     /// Looks for files that no record refers to: marks them, and moves those to `_garbage` that were marked at least `grace` ago.
     ///
     /// A reference is a field, or an object `{"$type": "asset", "$name": "…"}` inside of JSON. All references are read in one

@@ -373,16 +373,25 @@ import Testing
         }
     }
 
-    @Test func oneProcessCollectsAtATime() async throws {
+    @Test func oneProcessCollectsANight() async throws {
         try await withFiles { files in
-            _ = try await files.service.store.whileHolding("files") { () async throws(SkyrowError) in
-                let found = await files.summary { () async throws(SkyrowError) in
-                    try await files.service.run(Actions.fileCollect, false, by: ServiceFixture.masterCaller)
-                }
-                #expect(found == "Overloaded")
+            func age(_ hours: Int) async throws {
+                try await files.base.psql("UPDATE _meta SET files_looked_at = now() - interval '\(hours) hours'")
             }
-            let found = try await files.service.look(isDryRun: false)
-            #expect(found != nil)
+            let collections = { files.base.observations.count { $0 == .filesCollected(0) } }
+            let assets = files.service.store.assets
+            // A new application has nothing to collect.
+            #expect(try await !assets.claimLook(notWithin: .seconds(20 * 3600)))
+            try await age(21)
+            #expect(try await !assets.claimLook(notWithin: .seconds(48 * 3600)))
+            #expect(try await assets.claimLook(notWithin: .seconds(20 * 3600)))
+            #expect(try await !assets.claimLook(notWithin: .seconds(20 * 3600)))
+            await files.service.collectFilesIfDue()
+            #expect(collections() == 0)
+            try await age(49)
+            await files.service.collectFilesIfDue()
+            await files.service.collectFilesIfDue()
+            #expect(collections() == 1)
         }
     }
 }

@@ -190,17 +190,11 @@ import Testing
 
     // MARK: Nights
 
-    @Test(
-        arguments: [
-            // Hours and minutes of a day, and the minutes until two o'clock and 30 minutes.
-            (0, 0, 150), (2, 29, 1), (2, 30, 1440), (2, 31, 1439), (23, 59, 151),
-        ] as [(Int64, Int64, Int64)]
-    ) func filesAreCollectedEachNight(_ hour: Int64, _ minute: Int64, _ pause: Int64) {
+    @Test(arguments: [(0, 0, 48), (1, 59, 48), (2, 0, 20), (3, 59, 20), (4, 0, 48), (23, 59, 48)] as [(Int64, Int64, Int64)])
+    func filesAreCollectedEachNight(_ hour: Int64, _ minute: Int64, _ interval: Int64) {
         for day: Int64 in [-3, 0, 9000] {
             let now = Timestamp(microseconds: ((day * 24 + hour) * 60 + minute) * 60_000_000)
-            #expect(FileNight.pause(before: now, jitter: 1800) == .seconds(pause * 60))
+            #expect(FileNight.interval(at: now) == .seconds(interval * 3600))
         }
-        let soon = FileNight.pause(before: Timestamp(microseconds: 0))
-        #expect(soon >= .seconds(2 * 3600) && soon < .seconds(4 * 3600))
     }
 }

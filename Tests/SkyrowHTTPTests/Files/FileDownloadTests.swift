@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// A name that is none, one that never was, and one that is hidden cannot be told apart.
+    /// A path that is not a name, a name that never was and the name of a hidden file cannot be told apart.
     @Test func whatCannotBeReadLooksLikeNothing() async throws {
         try await withFileService { service, storage in
             let ann = try await service.signUp("ann")

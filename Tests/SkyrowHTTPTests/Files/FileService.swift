@@ -1,12 +1,12 @@
 import Foundation
 import NIOCore
 import NIOSSL
-import SkyrowHTTP
 import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowActions
+@testable import SkyrowHTTP
 
 /// Runs a service that stores files for the length of `body`.
 func withFileService(

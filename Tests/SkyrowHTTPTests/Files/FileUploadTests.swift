@@ -1,10 +1,11 @@
 import NIOCore
 import NIOHTTP2
-import SkyrowHTTP
+import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
 @testable import SkyrowActions
+@testable import SkyrowHTTP
 
 /// Every way to send a file, and what is refused.
 @Suite struct FileUploadTests {
@@ -178,7 +179,7 @@ import Testing
             code: 110
         ),
         Row(
-            label: "a name that is none",
+            label: "a text that is not a name",
             path: "/files/cat.gif",
             body: TestForm().file("1234567890").body,
             status: 404,

@@ -57,7 +57,7 @@ final class TestFileStorage: FileStorage {
     // MARK: - FileStorage
 
     func begin() async throws(FileFault) -> any IncomingFile {
-        if case .unavailable = state.withLock({ $0.fault }) { try check() }
+        if case .unavailable? = state.withLock({ $0.fault }) { try check() }
         state.withLock { $0.incoming += 1 }
         return Incoming(self)
     }
