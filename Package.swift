@@ -134,8 +134,8 @@ let package = Package(
         .target(
             name: "SkyrowMaintenance",
             dependencies: [
-                "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery", "SkyrowStore",
-                "SkyrowSystem", "SkyrowProtocol",
+                "SkyrowActions", "SkyrowCrypto", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres", "SkyrowQuery",
+                "SkyrowStore", "SkyrowSystem", "SkyrowProtocol",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),
@@ -242,8 +242,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowMaintenanceTests",
             dependencies: [
-                "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowProtocol", "SkyrowQuery", "SkyrowStore",
-                "SkyrowSystem", "SkyrowTestSupport",
+                "SkyrowActions", "SkyrowCrypto", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres", "SkyrowProtocol",
+                "SkyrowQuery", "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
             ]
         ),

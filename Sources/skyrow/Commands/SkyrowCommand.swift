@@ -10,7 +10,7 @@ struct SkyrowCommand: AsyncParsableCommand {
         version: SkyrowVersion.text,
         subcommands: [
             ServeCommand.self, AppCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
-            RestoreCommand.self,
+            RestoreCommand.self, FilesCommand.self,
             SchemaCommand.self, UserCommand.self, RoleCommand.self, KeyCommand.self, PoliciesCommand.self,
             AuditCommand.self,
             DoctorCommand.self,

@@ -66,15 +66,18 @@ struct NamedAccount: ParsableArguments {
 /// - Parameters:
 ///   - preparing: Whether the reserved tables are made and migrated; otherwise they must be up to date.
 ///   - checksPasswords: Whether new passwords are looked up in the list of breached ones.
+///   - usesFiles: Whether the actions use the files of the application.
 func withApplication(
     _ options: DatabaseOptions,
     preparing: Bool = false,
     readsOnly: Bool = false,
     checksPasswords: Bool = false,
+    usesFiles: Bool = false,
     _ body: (OperatedApplication) async throws(ToolError) -> Void
 ) async throws(ToolError) {
     var loader = options.loader
     loader.groups += [AccountSettings.self, MailSettings.self]
+    if usesFiles { loader.groups.append(FileSettings.self) }
     let known = try await loader.loadForApplication()
     try await withClient(known, readsOnly: readsOnly) { client, schema, logger throws(ToolError) in
         if !preparing { try await requireMigrated(client, schema, logger: logger) }
@@ -91,6 +94,10 @@ func withApplication(
             accounts: AccountPolicy(settings),
             accountLife: AccountLifePolicy(deletedUsers: settings.accounts.userDeletion)
         )
+        if usesFiles {
+            // Links to files are not made.
+            configuration.files = try await settings.fileConfiguration(of: known.application.name, port: 0)
+        }
         if checksPasswords { configuration.passwords.breached = try settings.accounts.breachedPasswords() }
         let service = ActionService(
             store: store,

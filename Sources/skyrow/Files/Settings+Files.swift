@@ -1,0 +1,42 @@
+import SkyrowActions
+import SkyrowMaintenance
+import SkyrowModel
+import SkyrowServer
+import SkyrowSystem
+
+extension SettingsLoader {
+    /// The loader of the settings of a command that uses files.
+    var withFiles: SettingsLoader {
+        var loader = self
+        loader.groups.append(FileSettings.self)
+        return loader
+    }
+}
+
+extension Settings {
+    /// Opens the files of the command's application.
+    ///
+    /// Throws ``ToolError`` if their directory does not exist, or cannot be used.
+    func openFiles() async throws(ToolError) -> any FileStorage {
+        guard isDirectory(fileDirectory) else {
+            throw .failure("The directory \(fileDirectory) does not exist: set file-directory to that of the service.")
+        }
+        return try await openFiles(in: fileDirectory)
+    }
+
+    /// Opens the files of the command's application in a directory, which is made if it does not exist.
+    func openFiles(in directory: String) async throws(ToolError) -> any FileStorage {
+        try await LocalFileStorage(in: directory, of: self.application.name)
+    }
+
+    /// The files for the doctor; nil if the service has none.
+    var examinedFiles: DoctorFiles? {
+        get async {
+            guard self.files.storage == .local else { return nil }
+            let directory = "\(fileDirectory)/\(self.application.name)"
+            // Opening makes missing directories, and the doctor changes nothing.
+            guard isDirectory("\(directory)/incoming") else { return DoctorFiles(directory: directory, storage: nil) }
+            return DoctorFiles(directory: directory, storage: try? await openFiles())
+        }
+    }
+}
