@@ -16,6 +16,12 @@ package struct RunSummary: Hashable, Sendable {
     package var parts: [Part]
     /// The tables whose rows were excluded.
     package var leftOut: [String] = []
+    /// The files of records; nil if the command was to leave them out.
+    package var files: FileTally?
+    /// The number of stored files that were left out.
+    package var filesLeftOut = 0
+    /// How rows and files compare after a restore.
+    package var fileReport: FileReport?
     /// What was written or read in all.
     package var bytes: Int
     package var path: String?

@@ -33,6 +33,14 @@ package final class OutputFile: Sendable {
         try file.write(bytes)
     }
 
+    /// Creates a file without a name on the same disk, open for reading and writing.
+    package func scratch() throws(ToolError) -> FileDescriptor {
+        let name = "\(draft).scratch"
+        let file = try FileDescriptor(opening: name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+        unlink(name)
+        return file
+    }
+
     /// Makes the file durable and gives it its name; throws ``ToolError`` if that fails.
     package func finish() throws(ToolError) {
         guard fsync(file.number) == 0 else { throw .system("Cannot write \(path)") }

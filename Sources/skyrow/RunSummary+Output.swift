@@ -25,8 +25,14 @@ extension RunSummary {
             writer.endObject()
         }
         writer.endArray()
-        guard !leftOut.isEmpty else { return }
-        writer.member("left_out", leftOut)
+        if !leftOut.isEmpty { writer.member("left_out", leftOut) }
+        files?.write(to: writer)
+        if filesLeftOut > 0 { writer.member("files_left_out", filesLeftOut) }
+        guard let fileReport else { return }
+        writer.key("verification")
+        writer.beginObject()
+        fileReport.write(to: writer)
+        writer.endObject()
     }
 
     /// The number of rows per second, such as `58,788`.

@@ -14,6 +14,12 @@ package struct BackupManifest: Hashable, Sendable {
         var checksum: String
     }
 
+    /// The files of records in the archive.
+    package struct Files: Hashable, Sendable {
+        package var count: Int
+        package var bytes: Int
+    }
+
     /// The archive format version that this program writes. Version 1, from before the first release, has one schema
     /// for records and reserved tables.
     static let version = 2
@@ -31,6 +37,8 @@ package struct BackupManifest: Hashable, Sendable {
     package var tables: [Table]
     /// The tables whose rows are excluded because they are short-lived. Older archives do not list them.
     package var leftOut: [String] = []
+    /// nil if the archive was written without files.
+    package var files: Files?
 
     package var json: [UInt8] {
         let writer = JSONWriter()
@@ -57,6 +65,13 @@ package struct BackupManifest: Hashable, Sendable {
         writer.beginArray()
         for name in leftOut { writer.string(name) }
         writer.endArray()
+        if let files {
+            writer.key("files")
+            writer.beginObject()
+            writer.member("count", files.count)
+            writer.member("bytes", files.bytes)
+            writer.endObject()
+        }
         writer.endObject()
         return writer.bytes + [UInt8(ascii: "\n")]
     }
@@ -113,6 +128,10 @@ extension BackupManifest {
                 rows >= 0, bytes >= 0
             else { return nil }
             self.tables.append(Table(name: name, rows: Int(rows), bytes: Int(bytes), checksum: checksum))
+        }
+        if let files = json["files"] {
+            guard let count = files["count"]?.wholeNumber, let bytes = files["bytes"]?.wholeNumber else { return nil }
+            self.files = Files(count: Int(count), bytes: Int(bytes))
         }
         guard Self.haveSum(self.tables.map(\.rows)), Self.haveSum(self.tables.map(\.bytes)) else { return nil }
     }

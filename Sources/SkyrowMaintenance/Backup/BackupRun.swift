@@ -1,5 +1,6 @@
 import Glibc
 package import Logging
+package import SkyrowActions
 package import SkyrowModel
 package import SkyrowPostgres
 import SkyrowStore
@@ -29,6 +30,21 @@ package struct BackupDatabase: Sendable {
         self.environment = environment
         self.descriptors = descriptors
     }
+
+    var store: RecordStore { RecordStore(client: client, schema: schema, mode: .production, logger: logger) }
+}
+
+/// The files of records in a backup or a restore.
+package struct BackupFiles: Sendable {
+    /// Where the service has them.
+    package let storage: any FileStorage
+    /// Where they are in addition to the archive; nil if they are in it.
+    package let directory: (any FileStorage)?
+
+    package init(storage: any FileStorage, directory: (any FileStorage)? = nil) {
+        self.storage = storage
+        self.directory = directory
+    }
 }
 
 /// One backup, from reading the database to renaming the archive.
@@ -38,6 +54,8 @@ package struct BackupRun: Sendable {
     package let overwrites: Bool
     /// Whether valid access tokens are kept.
     package let withSessions: Bool
+    /// The files to back up; nil for none.
+    package let files: BackupFiles?
     /// The time that the archive states.
     package let time: Timestamp
     package let progress: ProgressMaker
@@ -46,12 +64,14 @@ package struct BackupRun: Sendable {
         path: String,
         overwrites: Bool,
         withSessions: Bool,
+        files: BackupFiles? = nil,
         time: Timestamp,
         progress: @escaping ProgressMaker
     ) {
         self.path = path
         self.overwrites = overwrites
         self.withSessions = withSessions
+        self.files = files
         self.time = time
         self.progress = progress
     }
@@ -67,8 +87,8 @@ package struct BackupRun: Sendable {
         }
         let program = try DumpProgram.fitting(source.serverVersion, among: await DumpProgram.installed())
         let output = try OutputFile(path: path, replacing: overwrites)
-        let writer = BackupWriter(output, time: time)
-        let entry = try await dump(database, source, program, to: writer)
+        let writer = try BackupWriter(output, time: time)
+        let (entry, tally) = try await write(database, source, program, to: writer)
 
         // The archive is read back as a restore would do, since an unreadable archive is not a backup.
         let reader = DumpReader(path: "/proc/self/fd/\(output.file.number)", entry: entry, program: program)
@@ -83,7 +103,8 @@ package struct BackupRun: Sendable {
             schema: database.schema.name,
             hasSessions: withSessions,
             tables: rows.tables,
-            leftOut: leftOut(source)
+            leftOut: leftOut(source),
+            files: archived(tally)
         )
         try await writer.add(BackupArchive.manifest) { write throws(ToolError) in try write(manifest.json) }
         try await writer.finish()
@@ -92,10 +113,57 @@ package struct BackupRun: Sendable {
             partsName: "tables",
             parts: manifest.parts,
             leftOut: manifest.leftOut,
+            files: tally,
+            filesLeftOut: tally == nil ? source.files : 0,
             bytes: writer.count,
             path: path,
             elapsed: .now - start
         )
+    }
+
+    /// Writes the dump and the files.
+    private func write(
+        _ database: BackupDatabase,
+        _ source: BackupSource,
+        _ program: DumpProgram,
+        to writer: BackupWriter
+    ) async throws(ToolError) -> (TarEntry, FileTally?) {
+        guard let files else { return (try await dump(database, source, program, to: writer), nil) }
+        do {
+            // The rows of the dump have their files, which no deletion removes before they are copied.
+            return try await FileSnapshot.withFiles(of: database.schema, client: database.client) { snapshot in
+                let name = try await snapshot.exported()
+                let entry = try await dump(database, source, program, snapshot: name, to: writer)
+                return (entry, try await copy(files, of: snapshot, to: writer))
+            }
+        } catch {
+            throw ToolError(backupFailure: error, schema: database.schema)
+        }
+    }
+
+    private func copy(
+        _ files: BackupFiles,
+        of snapshot: FileSnapshot,
+        to writer: BackupWriter
+    ) async throws -> FileTally {
+        let copy = FileCopy(source: files.storage, progress: progress)
+        guard let directory = files.directory else {
+            return try await copy(snapshot) { name, file throws(ToolError) in
+                try await writer.add(BackupArchive.files + name.rawValue) { write throws(ToolError) in
+                    while case let part = try file.nextPart(), !part.isEmpty { try write(part) }
+                }
+            }
+        }
+        return try await copy(snapshot) { name, size throws(ToolError) in
+            try await directory.size(of: name) != size
+        } _: { name, file throws(ToolError) in
+            try await directory.write(name, file.nextPart)
+        }
+    }
+
+    private func archived(_ tally: FileTally?) -> BackupManifest.Files? {
+        guard let tally, files?.directory == nil else { return nil }
+        return BackupManifest.Files(count: tally.count, bytes: Int(tally.bytes))
     }
 
     private func leftOut(_ source: BackupSource) -> [String] {
@@ -107,13 +175,15 @@ package struct BackupRun: Sendable {
         _ database: BackupDatabase,
         _ source: BackupSource,
         _ program: DumpProgram,
+        snapshot: String? = nil,
         to writer: BackupWriter
     ) async throws(ToolError) -> TarEntry {
         let words = program.dump(
             schema: database.schema.name,
             internal: database.schema.internal.name,
             extensions: source.extensions,
-            leftOut: leftOut(source)
+            leftOut: leftOut(source),
+            snapshot: snapshot
         )
         var progress = progress(nil, "bytes written")
         defer { progress.finish() }

@@ -13,6 +13,8 @@ package struct BackupSource: Hashable, Sendable {
     /// The tables whose rows an archive without sessions excludes: short-lived ones, and all tables that refer to them,
     /// whose rows could not be restored alone.
     package var momentary: [String]
+    /// The number of stored files.
+    package var files: Int
 
     /// Inspects the schema, read-only.
     ///
@@ -38,6 +40,8 @@ package struct BackupSource: Hashable, Sendable {
         _ = try migrator.steps(for: Migrator.DatabaseState(versions: Set(versions.map(Int.init))))
         extensions = try await client.read(BackupSource.extensions(of: schema)).decodeColumn(0, as: String.self)
         momentary = try await client.read(BackupSource.momentary(of: schema)).decodeColumn(0, as: String.self)
+        let stored = try await client.read("SELECT count(*) FROM \(schema.internal)._asset WHERE state = 'stored'")
+        files = Int(try stored.decode(row: 0, column: 0, as: Int64.self))
     }
 
     /// Returns the server's major version.

@@ -43,7 +43,14 @@ struct DumpProgram: Hashable, Sendable {
     ///
     /// - Parameter extensions: The extensions that objects of the schemas depend on.
     /// - Parameter leftOut: The tables whose rows are excluded. Each name is unique among both schemas.
-    func dump(schema: String, internal: String, extensions: [String], leftOut: [String]) -> [String] {
+    /// - Parameter snapshot: The exported snapshot to read; nil for the program's own.
+    func dump(
+        schema: String,
+        internal: String,
+        extensions: [String],
+        leftOut: [String],
+        snapshot: String? = nil
+    ) -> [String] {
         var words = [
             "\(directory)pg_dump", "--format=custom", "--schema=\(quoted(schema))", "--schema=\(quoted(`internal`))",
             "--quote-all-identifiers", "--encoding=UTF8", "--no-password", "--no-publications", "--no-subscriptions",
@@ -53,6 +60,7 @@ struct DumpProgram: Hashable, Sendable {
         for home in [schema, `internal`] {
             words += leftOut.map { "--exclude-table-data=\(quoted(home)).\(quoted($0))" }
         }
+        if let snapshot { words.append("--snapshot=\(snapshot)") }
         return words
     }
 

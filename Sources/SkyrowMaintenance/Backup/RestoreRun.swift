@@ -1,3 +1,5 @@
+import SkyrowActions
+package import SkyrowModel
 import SkyrowPostgres
 package import SkyrowStore
 package import SkyrowSystem
@@ -11,6 +13,8 @@ package struct RestoreRun: Sendable {
     package let trusts: Bool
     /// Whether the archive's access tokens stay valid.
     package let keepsSessions: Bool
+    /// The present time.
+    package let time: Timestamp
     private let migrator: Migrator
     private let progress: ProgressMaker
 
@@ -21,6 +25,7 @@ package struct RestoreRun: Sendable {
         replaces: Bool,
         trusts: Bool = false,
         keepsSessions: Bool = false,
+        time: Timestamp,
         migrator: Migrator = Migrator(),
         progress: @escaping ProgressMaker
     ) throws(ToolError) {
@@ -28,6 +33,7 @@ package struct RestoreRun: Sendable {
         self.replaces = replaces
         self.trusts = trusts
         self.keepsSessions = keepsSessions
+        self.time = time
         self.migrator = migrator
         self.progress = progress
         let manifest = archive.manifest
@@ -47,7 +53,12 @@ package struct RestoreRun: Sendable {
     }
 
     /// Throws ``ToolError`` if the archive cannot be restored; the database is unchanged then.
-    package func callAsFunction(_ database: BackupDatabase) async throws(ToolError) -> (RunSummary, [Migrator.Step]) {
+    ///
+    /// - Parameter files: Where the files go, and where they are unless they are in the archive; nil leaves them out.
+    package func callAsFunction(
+        _ database: BackupDatabase,
+        files: BackupFiles? = nil
+    ) async throws(ToolError) -> (RunSummary, [Migrator.Step]) {
         let start = ContinuousClock.now
         let manifest = archive.manifest
         do {
@@ -62,6 +73,7 @@ package struct RestoreRun: Sendable {
             }
             if !trusts { try await refusePowerfulRole(database.client) }
             let reader = try await reader()
+            var tally: FileTally?
             let steps = try await SchemaRestore.restore(
                 database.schema,
                 client: database.client,
@@ -70,6 +82,8 @@ package struct RestoreRun: Sendable {
                 migrator: migrator,
                 logger: database.logger
             ) { restore in
+                // Files that a failed restore leaves have no rows, so `skyrow files verify --remove` finds them.
+                if let files, files.directory == nil { tally = try await restoreFiles(to: files.storage) }
                 try await make("pre-data", in: restore, reader) { piece, script in try await piece.run(script) }
                 try await fill(restore, try await reader.rows())
                 var incomplete = Incomplete(manifest)
@@ -81,11 +95,16 @@ package struct RestoreRun: Sendable {
                     }
                     try await piece.run(script)
                 }
+                if let files, let directory = files.directory {
+                    tally = try await copyFiles(of: restore, database.schema, from: directory, to: files.storage)
+                }
             }
             let summary = RunSummary(
                 command: "restore",
                 partsName: "tables",
                 parts: manifest.parts,
+                files: tally,
+                fileReport: try await verify(files, database),
                 bytes: archive.dump.size,
                 path: archive.path,
                 elapsed: .now - start
@@ -103,6 +122,61 @@ package struct RestoreRun: Sendable {
             throw .failure("PostgreSQL rejected the contents of \(archive.path): \(reason). Nothing was changed.")
         } catch {
             throw ToolError(backupFailure: error, schema: database.schema)
+        }
+    }
+
+    /// Writes the files of the archive that the storage lacks.
+    private func restoreFiles(to storage: any FileStorage) async throws(ToolError) -> FileTally {
+        var tally = FileTally()
+        var progress = progress(archive.manifest.files?.count ?? 0, "files")
+        defer { progress.finish() }
+        try await archive.eachFile { name, next, check throws(ToolError) in
+            if let present = try await storage.contents(of: name), (try? check(present)) != nil {
+                tally.present += 1
+            } else {
+                tally.add(try await storage.write(name, next, check: check))
+            }
+            progress.report(tally.count + tally.present)
+        }
+        return tally
+    }
+
+    /// Copies the files of the restored rows that the storage lacks, before clients can see the rows.
+    private func copyFiles(
+        of restore: SchemaRestore,
+        _ schema: SQLIdentifier,
+        from directory: any FileStorage,
+        to storage: any FileStorage
+    ) async throws -> FileTally {
+        var tally = FileTally()
+        var progress = progress(nil, "files")
+        defer { progress.finish() }
+        var last: AssetName?
+        repeat {
+            let page = try await restore.piece { piece in try await piece.storedFiles(after: last, of: schema) }
+            for row in page {
+                if try await storage.size(of: row.name) == row.size {
+                    tally.present += 1
+                } else if let file = try await directory.file(row.name) {
+                    tally.add(try await storage.write(row.name, file.nextPart), of: row)
+                } else {
+                    tally.add(missing: row)
+                }
+                progress.report(tally.count + tally.present)
+            }
+            last = page.count < FileRow.pageLength ? nil : page.last?.name
+        } while last != nil
+        return tally
+    }
+
+    /// Compares the rows with the files; nil if files were left out.
+    private func verify(_ files: BackupFiles?, _ database: BackupDatabase) async throws(ToolError) -> FileReport? {
+        guard let files else { return nil }
+        let run = FileVerification(time: time, progress: progress)
+        do throws(ToolError) {
+            return try await run(files.storage, of: database.store)
+        } catch {
+            throw .failure("The rows are restored, and the files could not be compared with them: \(error)")
         }
     }
 

@@ -212,6 +212,11 @@ package struct RestorePiece {
         try await transaction.copyIn(SQL(trustedText: statement), chunks: chunks)
     }
 
+    /// Returns a page of the rows of stored files behind a name.
+    func storedFiles(after name: AssetName?, of schema: SQLIdentifier) async throws -> [FileRow] {
+        try FileRow.all(in: await transaction.query(FileRow.page(after: name, in: schema)))
+    }
+
     /// Deletes the rows with dangling references, and returns their number.
     func removeDangling(_ reference: DumpReference) async throws -> Int {
         try await transaction.execute(SQL(trustedText: reference.removal))

@@ -1,4 +1,5 @@
 import Glibc
+package import SkyrowActions
 package import SkyrowModel
 package import SkyrowStore
 package import SkyrowSystem
@@ -6,12 +7,21 @@ package import SkyrowSystem
 /// One export, from the snapshot to the last file.
 package struct ExportRun: Sendable {
     package let settings: ExportSettings
+    /// The files, if they are exported.
+    package let files: (any FileStorage)?
     /// The time stated in the manifest.
     package let time: Timestamp
     package let progress: ProgressMaker
 
-    package init(settings: ExportSettings, time: Timestamp, progress: @escaping ProgressMaker) {
+    /// - Parameter files: Needed if the settings demand files.
+    package init(
+        settings: ExportSettings,
+        files: (any FileStorage)? = nil,
+        time: Timestamp,
+        progress: @escaping ProgressMaker
+    ) {
         self.settings = settings
+        self.files = settings.withFiles ? files : nil
         self.time = time
         self.progress = progress
     }
@@ -20,28 +30,36 @@ package struct ExportRun: Sendable {
     package func callAsFunction(on store: RecordStore) async throws(ToolError) -> RunSummary {
         let start = ContinuousClock.now
         do {
-            return try await store.withExport { export in
-                let types = try chosenTypes(of: export)
-                let parts =
-                    switch settings.format {
-                    case .csv:
-                        try await write(types, of: export) {
-                            CSVRecordWriter(columns: $0, defusingFormulas: settings.isForSpreadsheets)
-                        }
-                    case .json, .ndjson:
-                        try await write(types, of: export) { JSONRecordWriter(columns: $0, format: settings.format) }
-                    }
-                return RunSummary(
-                    command: "export",
-                    partsName: "types",
-                    parts: parts,
-                    bytes: parts.reduce(0) { $0 + ($1.bytes ?? 0) },
-                    path: path,
-                    elapsed: .now - start
-                )
+            guard files != nil else { return try await export(store, since: start) }
+            return try await FileSnapshot.holding(store.schema, client: store.client) {
+                try await export(store, since: start)
             }
         } catch {
             throw ToolError(databaseFailure: error)
+        }
+    }
+
+    private func export(_ store: RecordStore, since start: ContinuousClock.Instant) async throws -> RunSummary {
+        try await store.withExport { export in
+            let types = try chosenTypes(of: export)
+            let (parts, tally) =
+                switch settings.format {
+                case .csv:
+                    try await write(types, of: export) {
+                        CSVRecordWriter(columns: $0, defusingFormulas: settings.isForSpreadsheets)
+                    }
+                case .json, .ndjson:
+                    try await write(types, of: export) { JSONRecordWriter(columns: $0, format: settings.format) }
+                }
+            return RunSummary(
+                command: "export",
+                partsName: "types",
+                parts: parts,
+                files: tally,
+                bytes: parts.reduce(0) { $0 + ($1.bytes ?? 0) },
+                path: path,
+                elapsed: .now - start
+            )
         }
     }
 
@@ -68,11 +86,12 @@ package struct ExportRun: Sendable {
         _ types: [ExportedType],
         of export: RecordExport,
         with makeWriter: ([String]) -> Writer
-    ) async throws -> [RunSummary.Part] {
+    ) async throws -> ([RunSummary.Part], FileTally?) {
         let estimates = types.compactMap(\.estimate)
         var progress = progress(estimates.count == types.count ? estimates.reduce(0, +) : nil, "records")
         defer { progress.finish() }
         var parts: [RunSummary.Part] = []
+        var tally: FileTally?
         func copy(_ type: ExportedType, to output: ExportOutput) async throws {
             var writer = makeWriter(type.columnNames)
             let before = parts.reduce(0) { $0 + $1.rows }
@@ -99,6 +118,9 @@ package struct ExportRun: Sendable {
                     to: ExportOutput(path: directory.path(of: type.name, settings.format), replacing: true)
                 )
             }
+            if let files {
+                tally = try await copyFiles(files, of: export.files, to: directory.makeFolder(named: "files"))
+            }
             try directory.finish(
                 ExportManifest(
                     format: settings.format,
@@ -107,7 +129,21 @@ package struct ExportRun: Sendable {
                 )
             )
         }
-        return parts
+        return (parts, tally)
+    }
+
+    private func copyFiles(
+        _ files: any FileStorage,
+        of snapshot: FileSnapshot,
+        to folder: String
+    ) async throws -> FileTally {
+        try await FileCopy(source: files, progress: progress)(snapshot) { name, file throws(ToolError) in
+            let output = try OutputFile(path: "\(folder)/\(name)", replacing: true)
+            let contents = try await FileContents.read(file.nextPart) { part throws(ToolError) in try output.write(part)
+            }
+            try output.finish()
+            return contents
+        }
     }
 }
 
@@ -162,6 +198,15 @@ struct ExportDirectory: Sendable {
         guard unlink("\(path)/\(ExportManifest.fileName)") == 0 || errno == ENOENT else {
             throw .system("Cannot remove \(path)/\(ExportManifest.fileName)")
         }
+    }
+
+    /// Makes a directory in this one, unless it exists, and returns its path.
+    func makeFolder(named name: String) throws(ToolError) -> String {
+        let folder = "\(path)/\(name)"
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+            throw .system("Cannot create the directory \(folder)")
+        }
+        return folder
     }
 
     func path(of type: RecordTypeName, _ format: FileFormat) -> String {

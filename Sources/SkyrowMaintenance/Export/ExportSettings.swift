@@ -18,6 +18,8 @@ package struct ExportSettings: Hashable, Sendable {
     package var overwrites: Bool
     /// Whether texts that a spreadsheet would read as formulas get an apostrophe.
     package var isForSpreadsheets: Bool
+    /// Whether the files of records are written, too.
+    package var withFiles: Bool
 
     /// - Parameter isDirectory: Returns whether the path is a directory.
     ///
@@ -28,10 +30,12 @@ package struct ExportSettings: Hashable, Sendable {
         output: String?,
         overwrites: Bool = false,
         isForSpreadsheets: Bool = false,
+        withFiles: Bool = false,
         isDirectory: (String) -> Bool
     ) throws(ToolError) {
         self.overwrites = overwrites
         self.isForSpreadsheets = isForSpreadsheets
+        self.withFiles = withFiles
         self.types = []
         for text in types {
             guard let type = try? RecordTypeName(text) else {
@@ -58,6 +62,9 @@ package struct ExportSettings: Hashable, Sendable {
         }
         let file: String? = if case .file(let path) = destination { path } else { nil }
         self.format = try .chosen(by: format, for: file)
+        if withFiles, file != nil || !self.types.isEmpty {
+            throw .usage("--files exports the files of all types to a directory: leave out --type.")
+        }
         guard isForSpreadsheets else { return }
         if self.format != .csv {
             throw .usage("--for-spreadsheets is for CSV, and --format is \(self.format.rawValue).")

@@ -8,11 +8,14 @@ package import SkyrowStore
 package final class RecordExport {
     /// Every record type, sorted by name.
     package let types: [ExportedType]
+    /// The stored files, which may be deleted meanwhile (``FileSnapshot/holding(_:client:_:)``).
+    let files: FileSnapshot
     private let transaction: PostgresTransaction
 
-    package init(_ transaction: PostgresTransaction, types: [ExportedType]) {
+    fileprivate init(_ transaction: PostgresTransaction, schema: SQLIdentifier, types: [ExportedType]) {
         self.transaction = transaction
         self.types = types
+        files = FileSnapshot(transaction, schema: schema)
     }
 
     /// Emits every record of a type to a sink, with all its columns, and returns their number.
@@ -118,7 +121,7 @@ extension RecordStore {
                     )
                 )
             }
-            return try await body(RecordExport(transaction, types: types))
+            return try await body(RecordExport(transaction, schema: schema, types: types))
         }
     }
 

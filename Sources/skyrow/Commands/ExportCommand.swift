@@ -20,7 +20,8 @@ struct ExportCommand: AsyncParsableCommand {
                 skyrow export --type movie > movie.csv
                 skyrow export --type movie --format ndjson | jq .title
 
-            Only the owner of the files can read them. Passwords are not exported; `skyrow backup` includes everything.
+            With --files the files of records are copied into the folder `files` of the directory. Only the owner of the written \
+            files can read them. Passwords are not exported; `skyrow backup` includes everything.
             """
     )
 
@@ -49,6 +50,9 @@ struct ExportCommand: AsyncParsableCommand {
     )
     var isForSpreadsheets = false
 
+    @Flag(name: .customLong("files"), help: "Also copy the files of records, into the folder `files` of the directory.")
+    var withFiles = false
+
     @OptionGroup var summary: OutputOptions
 
     func run() async throws {
@@ -59,12 +63,19 @@ struct ExportCommand: AsyncParsableCommand {
                 output: output,
                 overwrites: overwrite,
                 isForSpreadsheets: isForSpreadsheets,
+                withFiles: withFiles,
                 isDirectory: { isDirectory($0) }
             )
-            let database = try await options.loader.loadForApplication()
+            let database = try await options.loader.withFiles.loadForApplication()
+            let files = withFiles ? try await database.openFiles() : nil
             try await withClient(database) { client, schema, logger throws(ToolError) in
                 let store = RecordStore(client: client, schema: schema, mode: .production, logger: logger)
-                let run = ExportRun(settings: settings, time: ServiceClock.system.now(), progress: Progress.maker)
+                let run = ExportRun(
+                    settings: settings,
+                    files: files,
+                    time: ServiceClock.system.now(),
+                    progress: Progress.maker
+                )
                 report(try await run(on: store), settings, asJSON: summary.isJSON)
             }
         }
@@ -82,5 +93,8 @@ private func report(_ summary: RunSummary, _ settings: ExportSettings, asJSON: B
         if asJSON { complain(summary.json) } else if isatty(STDERR_FILENO) == 1 { complain(sentence) }
     case .file, .directory:
         print(asJSON ? summary.json : sentence)
+        guard !asJSON, let files = summary.files else { return }
+        print("Files: \(files.text).")
+        files.reportFaults("could not be exported as their rows describe them.")
     }
 }

@@ -361,7 +361,7 @@ import Testing
             let dump = folder + "/dump"
             _ = try await ProgramOutput.text(of: words + ["--file=\(dump)", source.url])
             let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: dump)))
-            let writer = BackupWriter(try OutputFile(path: path), time: Timestamp(microseconds: 0))
+            let writer = try BackupWriter(try OutputFile(path: path), time: Timestamp(microseconds: 0))
             try await writer.add(BackupArchive.dump) { write throws(ToolError) in try write(bytes) }
             let entry = TarEntry(name: "", offset: 0, size: bytes.count)
             let rows = try await DumpReader(path: dump, entry: entry, program: program).rows()
@@ -397,6 +397,7 @@ import Testing
                 schema: "app",
                 replaces: false,
                 trusts: true,
+                time: Timestamp(microseconds: 0),
                 migrator: Migrator(migrations: Migration.all + [later]),
                 progress: Progress.maker
             )

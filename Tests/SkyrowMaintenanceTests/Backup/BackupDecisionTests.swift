@@ -1,4 +1,5 @@
 import Foundation
+import SkyrowCrypto
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowTestSupport
@@ -19,6 +20,40 @@ import Testing
             #expect(TarHeader(block) != header, "byte \(place)")
         }
     }
+
+    @Test(arguments: [1, 80, 100, 101, 153, 980, 1010])
+    func aNameOfAnyLengthIsReadAsItWasWritten(length: Int) throws {
+        let name = String(repeating: "n", count: length)
+        let header = TarHeader(name: name, size: 3, time: 0)
+        #expect(header.extended.isEmpty == (length <= 100))
+        let archive = header.extended + header.block + Array("abc".utf8) + [UInt8](repeating: 0, count: 509 + 1024)
+        func entries(_ archive: [UInt8]) throws -> [TarEntry] {
+            var entries = TarEntries { offset, count throws(ToolError) in
+                Array(archive[min(offset, archive.count)...].prefix(count))
+            }
+            var found: [TarEntry] = []
+            while let entry = try entries.next() { found.append(entry) }
+            return found
+        }
+        #expect(try entries(archive) == [TarEntry(name: name, offset: header.extended.count + 512, size: 3)])
+        guard length > 100 else { return }
+        for place in 0..<header.extended.count {
+            var damaged = archive
+            damaged[place] ^= 1
+            let found = try? entries(damaged)
+            // The name in the archive is compared with that of the checksums, which this value does not see.
+            let isName = (512 + 9..<512 + TarPath.record(name).count - 1).contains(place)
+            #expect(found == nil || isName && found?.map(\.name) != [name], "byte \(place)")
+        }
+    }
+
+    @Test(arguments: [
+        ("12 path=abc\n", "abc"), ("13 path=abc\n", nil), ("012 path=abc\n", nil), ("12 path=abc", nil),
+        ("12 size=123\n", nil), ("12 path=abc\n12 path=abd\n", nil), ("", nil), ("9 path=\n", nil),
+    ])
+    func aRecordHasOneNameOfItsLength(text: String, name: String?) {
+        #expect(TarPath.name(in: Array(text.utf8)) == name)
+    }
 }
 
 @Suite struct BackupArchiveTests {
@@ -31,10 +66,20 @@ import Testing
         tables: [.init(name: "note", rows: 2, bytes: 20, checksum: "ab")]
     )
 
-    private func write(_ path: String, dump: [UInt8] = Array("PGDMP and so on".utf8)) async throws -> [UInt8] {
-        let writer = BackupWriter(try OutputFile(path: path), time: Timestamp(microseconds: 0))
+    private func write(
+        _ path: String,
+        dump: [UInt8] = Array("PGDMP and so on".utf8),
+        files: [(name: String, text: String)] = [],
+        _ manifest: BackupManifest = Self.manifest
+    ) async throws -> [UInt8] {
+        let writer = try BackupWriter(try OutputFile(path: path), time: Timestamp(microseconds: 0))
         try await writer.add(BackupArchive.dump) { write throws(ToolError) in try write(dump) }
-        try await writer.add(BackupArchive.manifest) { write throws(ToolError) in try write(Self.manifest.json) }
+        for file in files {
+            try await writer.add(BackupArchive.files + file.name) { write throws(ToolError) in
+                try write(Array(file.text.utf8))
+            }
+        }
+        try await writer.add(BackupArchive.manifest) { write throws(ToolError) in try write(manifest.json) }
         try await writer.finish()
         return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     }
@@ -72,6 +117,85 @@ import Testing
         #expect(try BackupReader(opening: path).manifest == Self.manifest)
     }
 
+    private static let files = [
+        (name: FileFixture.name(1).rawValue, text: "one"), (name: FileFixture.name(2, "empty").rawValue, text: ""),
+        (name: FileFixture.name(3, String(repeating: "n", count: 200) + ".jpeg").rawValue, text: "three"),
+    ]
+
+    private static var withFiles: BackupManifest {
+        var manifest = manifest
+        manifest.files = BackupManifest.Files(count: 3, bytes: 8)
+        return manifest
+    }
+
+    @Test func filesAreReadByThisProgramAndByTar() async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/b.tar"
+        _ = try await write(path, files: Self.files, Self.withFiles)
+        let reader = try BackupReader(opening: path)
+        #expect(reader.manifest == Self.withFiles)
+        var found: [String] = []
+        try await reader.eachFile { name, next, check throws(ToolError) in
+            var text: [UInt8] = []
+            while case let part = try next(), !part.isEmpty { text += part }
+            let line = String(decoding: text, as: UTF8.self)
+            try check(FileContents(size: Int64(text.count), sha256: SHA256.hash(of: line).bytes))
+            found.append("\(name) \(line)")
+        }
+        #expect(found == Self.files.map { "\($0.name) \($0.text)" })
+        await #expect(throws: ToolError.self) {
+            try await reader.eachFile { _, _, check throws(ToolError) in
+                try check(FileContents(size: 3, sha256: SHA256.hash(of: "another").bytes))
+            }
+        }
+        let script = """
+            cd '\(folder.path)' && tar xf b.tar && sha256sum --quiet --check skyrow-backup/SHA256SUMS && ls skyrow-backup/files
+            """
+        let listed = try await ProgramOutput.text(of: ["sh", "-c", script])
+        #expect(listed == Self.files.map { $0.name + "\n" }.joined())
+    }
+
+    @Test func aChangedByteOfAFileIsNoticedWhereverItIs() async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/b.tar"
+        let whole = try await write(path, files: Self.files, Self.withFiles)
+        // The files are behind the dump, which takes two blocks.
+        for place in stride(from: 1024, to: whole.count, by: 7) {
+            var bytes = whole
+            bytes[place] ^= 1
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            #expect(throws: ToolError.self, "byte \(place)") { try BackupReader(opening: path) }
+        }
+        for length in stride(from: 1024, to: whole.count, by: 256) {
+            try Data(whole.prefix(length)).write(to: URL(fileURLWithPath: path))
+            #expect(throws: ToolError.self, "\(length) bytes") { try BackupReader(opening: path) }
+        }
+    }
+
+    /// Names in an archive become paths, so they are those of files and nothing else.
+    @Test(arguments: ["../../../etc/passwd", "", "a", "7b0e2a7c-7135-4912-a6c9-7c1dbec0f5ef-a/b"])
+    func aFileWithAnotherNameIsRefused(name: String) async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/b.tar"
+        var manifest = Self.manifest
+        manifest.files = BackupManifest.Files(count: 1, bytes: 1)
+        _ = try await write(path, files: [(name, "x")], manifest)
+        #expect(throws: ToolError.self) { try BackupReader(opening: path) }
+    }
+
+    @Test(
+        arguments: [nil, .init(count: 2, bytes: 8), .init(count: 3, bytes: 9), .init(count: -1, bytes: 8)]
+            as [BackupManifest.Files?]
+    )
+    func aManifestOfOtherFilesIsRefused(files: BackupManifest.Files?) async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/b.tar"
+        var manifest = Self.manifest
+        manifest.files = files
+        _ = try await write(path, files: Self.files, manifest)
+        #expect(throws: ToolError.self) { try BackupReader(opening: path) }
+    }
+
     /// A size that no file has must not be computed with.
     @Test(arguments: [1 << 62, .max - 1024, .max - 513, .max - 512, .max - 511, .max - 1, .max])
     func aSizeBeyondTheFileIsRefused(size: Int) async throws {
@@ -105,10 +229,10 @@ import Testing
             let field = String(repeating: "0", count: 6 - digits.count) + digits
             header.replaceSubrange(148..<156, with: Array(field.utf8) + [0, 0x20])
             let archive = header + [UInt8](repeating: 0, count: 1024)
-            let entries = try? tarEntries { offset, count throws(ToolError) in
+            var entries = TarEntries { offset, count throws(ToolError) in
                 Array(archive[min(offset, archive.count)...].prefix(max(count, 0)))
             }
-            #expect(entries?.allSatisfy { $0.offset + $0.size <= archive.count } != false)
+            while let entry = try? entries.next() { #expect(entry.offset + entry.size <= archive.count) }
         }
     }
 
@@ -134,6 +258,7 @@ import Testing
 
     @Test func aManifestIsReadAsItWasWritten() throws {
         #expect(try BackupManifest(json: Self.manifest.json, path: "x") == Self.manifest)
+        #expect(try BackupManifest(json: Self.withFiles.json, path: "x") == Self.withFiles)
     }
 
     @Test(arguments: [(2, "app", "up to 2"), (3, "other", "add --schema app")])
@@ -147,6 +272,7 @@ import Testing
                 reader,
                 schema: schema,
                 replaces: true,
+                time: Timestamp(microseconds: 0),
                 migrator: Migrator(migrations: migrations),
                 progress: { _, _ in NoProgress() }
             )

@@ -52,6 +52,23 @@ import Testing
     }
 
     @Test(arguments: [
+        ([], "out", nil), ([], "there", nil), (["movie"], "there", "leave out --type"),
+        (["movie"], nil, "leave out --type"),
+        (["movie"], "movie.csv", "leave out --type"), ([], nil, "need a directory"),
+    ])
+    func filesOfAllTypesGoToADirectory(types: [String], output: String?, refusal: String?) throws {
+        func settings() throws -> ExportSettings {
+            try ExportSettings(types: types, format: nil, output: output, withFiles: true) { $0 == "there" }
+        }
+        guard let refusal else {
+            #expect(try settings().withFiles)
+            return
+        }
+        let error = #expect(throws: ToolError.self) { try settings() }
+        #expect(error?.description.contains(refusal) == true)
+    }
+
+    @Test(arguments: [
         ("csv", nil, nil), ("csv", "movie.csv", nil), ("json", nil, "is for CSV"),
         ("csv", "there", "cannot read a directory"),
     ])
