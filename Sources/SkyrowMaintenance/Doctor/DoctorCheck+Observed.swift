@@ -8,8 +8,8 @@ extension DoctorCheck {
         server, migrations, durability, connections, memory, timeZone, clock, collations, extensions,
         autovacuum, wraparound, transactions, locks, tracking,
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
-        unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, sweeping, mail,
-        sealing,
+        unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, files, sweeping,
+        mail, sealing,
         accounts, passwords, keys, roles, notices, rules, policies, records, changes,
     ]
 

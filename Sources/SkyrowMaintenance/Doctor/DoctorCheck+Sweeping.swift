@@ -36,13 +36,30 @@ extension DoctorCheck {
             SELECT 'mails', count(*)::text FROM \(scope.schema.internal)._mail
             WHERE state IN ('sent', 'dropped') AND created_at < now() - interval '25 hours'
                 OR state = 'waiting' AND created_at < now() - interval '50 hours'
+            UNION ALL
+            SELECT 'announcements of files', count(*)::text FROM \(scope.schema.internal)._asset
+            WHERE state = 'expected' AND expires_at < now() - interval '1 day'
+            UNION ALL
+            SELECT 'files without a row', count(*)::text FROM \(scope.schema.internal)._garbage
+            WHERE deleted_at < now() - interval '1 day'
             """
         },
         finding: { row, _ in
             guard row.integer("count") > 0 else { return nil }
+            let what = "\(row["count"]) expired \(row["kind"]) have not been removed for a day."
+            guard !row["kind"].contains("files") else {
+                return DoctorFinding(
+                    .warning,
+                    what,
+                    meaning: "Files that no record refers to take space.",
+                    remedy:
+                        "Run the service, which removes them within an hour; if it is running, its log has the reason under "
+                        + "\"Files could not be removed\"."
+                )
+            }
             return DoctorFinding(
                 .warning,
-                "\(row["count"]) expired \(row["kind"]) have not been removed for a day.",
+                what,
                 meaning: "The account tables grow, and user data is kept for too long.",
                 remedy:
                     "Run the service, which removes them within ten minutes; if it is running, its log has the reason under "

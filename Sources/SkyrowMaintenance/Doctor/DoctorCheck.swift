@@ -74,6 +74,7 @@ package struct DoctorCheck: Sendable {
 package enum MachineSubject: Hashable, Sendable {
     case keyFiles
     case disk
+    case fileDisk
     case openFiles
     case accountSettings
     case mailServer
@@ -88,6 +89,8 @@ package struct DoctorProbe: Sendable {
     let now: @Sendable () -> Int64
     /// The rows for ``DoctorCheck/migrations``, loaded before any check runs.
     let migrations: [DoctorRow]
+    /// nil if the application has no files.
+    let files: DoctorFiles?
 }
 
 /// A problem that a check found.

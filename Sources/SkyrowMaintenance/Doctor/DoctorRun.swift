@@ -14,20 +14,25 @@ package struct DoctorRun: Sendable {
     private let schema: SQLIdentifier
     private let limits: DoctorLimits
     private let now: @Sendable () -> Int64
+    private let files: DoctorFiles?
     private let logger: Logger
 
-    /// - Parameter now: Returns this machine's time in microseconds since 1970.
+    /// - Parameters:
+    ///   - now: Returns this machine's time in microseconds since 1970.
+    ///   - files: nil if the application has no files.
     package init(
         client: PostgresClient,
         schema: SQLIdentifier,
         limits: DoctorLimits,
         now: @escaping @Sendable () -> Int64,
+        files: DoctorFiles? = nil,
         logger: Logger
     ) {
         self.client = client
         self.schema = schema
         self.limits = limits
         self.now = now
+        self.files = files
         self.logger = logger
     }
 
@@ -47,7 +52,7 @@ package struct DoctorRun: Sendable {
             serverVersion: Int(try version.decode(row: 0, column: 0, as: Int32.self)),
             limits: limits
         )
-        let probe = DoctorProbe(client: client, schema: schema, now: now, migrations: migrations)
+        let probe = DoctorProbe(client: client, schema: schema, now: now, migrations: migrations, files: files)
         var diagnoses: [DoctorDiagnosis] = []
         for check in checks {
             guard isInstalled || !check.needsTables else { continue }

@@ -5,7 +5,7 @@ import SkyrowStore
 
 extension DoctorCheck {
     package static let ofTheMachine: [DoctorCheck] = [
-        keyFiles, disk, openFiles, accountSettings, mailServer, providers,
+        keyFiles, disk, fileDisk, openFiles, accountSettings, mailServer, providers,
     ]
 
     /// Rows: `path`, `mode` and `allowed` bits in octal, `contents` in words, and `leftover` for a key file that no
@@ -52,24 +52,32 @@ extension DoctorCheck {
         "Free space of the data directory",
         .machine(.disk),
         finding: { row, limits in
-            guard let free = row.values["free"].flatMap({ Int($0) }),
-                let size = row.values["size"].flatMap({ Int($0) }),
-                size > 0
-            else { return nil }
-            let percent = Double(free) * 100 / Double(size)
-            // A tenth of a large disk is still a lot of space.
-            let isScarce =
-                free < limits.scarceDisk || (percent < limits.scarceDiskPercent && free < limits.scarceDisk * 10)
-            guard isScarce else { return nil }
-            return DoctorFinding(
-                free < limits.emptyDisk ? .error : .warning,
-                "The disk of \(row.values["path"] ?? "") has \(free >> 20) MB left, \(Int(percent)) %.",
+            DoctorFinding.scarceSpace(
+                row,
+                limits,
                 meaning: "When it is full, PostgreSQL stops and nothing can be saved.",
                 remedy: "Free space, or move the data directory to a larger disk while the service is stopped.",
                 commands: [
                     "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class "
                         + "WHERE relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC LIMIT 10;"
                 ]
+            )
+        }
+    )
+
+    /// Rows: as of ``disk``; empty if it is that disk.
+    package static let fileDisk = DoctorCheck(
+        "file-disk",
+        "Free space of the files of records",
+        .machine(.fileDisk),
+        finding: { row, limits in
+            DoctorFinding.scarceSpace(
+                row,
+                limits,
+                meaning: "When it is full, uploads fail; records are still saved.",
+                remedy:
+                    "Free space, collect the files that no record refers to, or move file-directory to a larger disk.",
+                commands: ["$ skyrow files collect --dry-run"]
             )
         }
     )
@@ -172,4 +180,31 @@ extension DoctorCheck {
             )
         }
     )
+}
+
+extension DoctorFinding {
+    /// A disk with little free space; nil if there is enough.
+    fileprivate static func scarceSpace(
+        _ row: DoctorRow,
+        _ limits: DoctorLimits,
+        meaning: String,
+        remedy: String,
+        commands: [String]
+    ) -> DoctorFinding? {
+        guard let free = row.values["free"].flatMap({ Int($0) }), let size = row.values["size"].flatMap({ Int($0) }),
+            size > 0
+        else { return nil }
+        let percent = Double(free) * 100 / Double(size)
+        // A tenth of a large disk is still a lot of space.
+        let isScarce =
+            free < limits.scarceDisk || (percent < limits.scarceDiskPercent && free < limits.scarceDisk * 10)
+        guard isScarce else { return nil }
+        return DoctorFinding(
+            free < limits.emptyDisk ? .error : .warning,
+            "The disk of \(row.values["path"] ?? "") has \(free >> 20) MB left, \(Int(percent)) %.",
+            meaning: meaning,
+            remedy: remedy,
+            commands: commands
+        )
+    }
 }

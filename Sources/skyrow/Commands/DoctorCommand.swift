@@ -95,6 +95,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         guard !checks.isEmpty else { return DoctorReport(chosen, diagnoses) }
         let decided = limits
+        let files = await settings.examinedFiles
         do throws(ToolError) {
             try await withClient(settings, readsOnly: true, readTimeout: timeout) {
                 client,
@@ -105,6 +106,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     schema: schema,
                     limits: decided,
                     now: { ServiceClock.system.now().microseconds + Timestamp.unixEpochOffset },
+                    files: files,
                     logger: logger
                 )
                 diagnoses += try await failingAsTool { try await run(checks) }

@@ -17,6 +17,7 @@ struct HostObservation: Sendable {
         switch check.machineSubject {
         case .keyFiles: keyFiles
         case .disk: disk
+        case .fileDisk: fileDisk
         case .openFiles: openFiles
         case .accountSettings: accountSettings
         case .mailServer: await mailServer
@@ -135,16 +136,26 @@ struct HostObservation: Sendable {
     private static let patience = Duration.seconds(10)
 
     private var disk: [DoctorRow] {
-        guard let directory else { return [] }
+        directory.flatMap { HostObservation.space(of: $0.path) }.map { [$0] } ?? []
+    }
+
+    /// Empty if the files are on the disk of the data directory.
+    private var fileDisk: [DoctorRow] {
+        guard settings.files.storage == .local else { return [] }
+        var (own, other) = (stat(), stat())
+        let path = settings.fileDirectory
+        guard stat(path, &own) == 0 else { return [] }
+        if let directory, stat(directory.path, &other) == 0, own.st_dev == other.st_dev { return [] }
+        return HostObservation.space(of: path).map { [$0] } ?? []
+    }
+
+    private static func space(of path: String) -> DoctorRow? {
         var status = statvfs()
-        guard statvfs(directory.path, &status) == 0 else { return [] }
+        guard statvfs(path, &status) == 0 else { return nil }
         let block = UInt64(status.f_frsize)
-        return [
-            DoctorRow([
-                "path": directory.path, "free": "\(UInt64(status.f_bavail) * block)",
-                "size": "\(UInt64(status.f_blocks) * block)",
-            ])
-        ]
+        return DoctorRow([
+            "path": path, "free": "\(UInt64(status.f_bavail) * block)", "size": "\(UInt64(status.f_blocks) * block)",
+        ])
     }
 
     private var openFiles: [DoctorRow] {

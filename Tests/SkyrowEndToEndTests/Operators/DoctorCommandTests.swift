@@ -41,8 +41,8 @@ import Testing
         .filter { ![DoctorCheck.disk.name, DoctorCheck.openFiles.name, DoctorCheck.memory.name].contains($0) }
         .filter { !elsewhere.contains($0) }
 
-    /// The checks of other servers, of which a service without mail and providers needs none.
-    private static let elsewhere = [DoctorCheck.mailServer.name, DoctorCheck.providers.name]
+    /// The checks of other disks and servers, of which a service without mail and providers needs none.
+    private static let elsewhere = [DoctorCheck.fileDisk, .mailServer, .providers].map(\.name)
 
     /// What psql does, the check that finds it, and what is said. The commands that are printed cure all of it.
     private static let faults: [(statements: String, check: String, what: String)] = [

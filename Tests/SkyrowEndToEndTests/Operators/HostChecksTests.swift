@@ -52,6 +52,12 @@ import Testing
             ["path": "/d", "free": "\(100 << 20)", "size": "\(4 << 30)"],
             (.error, "The disk of /d has 100 MB left, 2 %.")
         ),
+        Row(.fileDisk, ["path": "/f", "free": "\(50 << 30)", "size": "\(1000 << 30)"]),
+        Row(
+            .fileDisk,
+            ["path": "/f", "free": "\(1 << 30)", "size": "\(4 << 30)"],
+            (.warning, "The disk of /f has 1024 MB left, 25 %.")
+        ),
         Row(.openFiles, ["whose": "The running service", "soft": "1024", "hard": "4096", "needed": "1024"]),
         Row(
             .openFiles,

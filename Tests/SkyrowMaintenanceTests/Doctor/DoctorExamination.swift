@@ -19,6 +19,7 @@ func examine(
     _ url: String,
     _ checks: [DoctorCheck] = DoctorCheck.ofTheDatabase,
     ahead: Int64 = 0,
+    files: DoctorFiles? = nil,
     _ change: (inout DoctorLimits) -> Void = { _ in }
 ) async throws -> [String: [DoctorFinding]] {
     var limits = DoctorLimits()
@@ -34,6 +35,7 @@ func examine(
             schema: "app",
             limits: limited,
             now: { Int64(Date().timeIntervalSince1970 * 1e6) + ahead },
+            files: files,
             logger: .quiet
         )
         return try await run(checks)

@@ -246,12 +246,30 @@ import Testing
         ),
         Row(.triggerPaths, []),
         Row(.triggerPaths, [["function": "app.touch()"]], (.warning, "app.touch() does not set a search path")),
+        Row(.files, []),
+        Row(.files, [["examined": "0", "missing": "0", "directory": "/f/app", "name": ""]]),
+        Row(.files, [["examined": "500", "missing": "0", "directory": "/f/app", "name": ""]]),
+        Row(
+            .files,
+            [["examined": "500", "missing": "2", "directory": "/f/app", "name": "7b-cat.png"]],
+            (.error, "2 of 500 stored files are missing in /f/app, such as 7b-cat.png.")
+        ),
+        Row(
+            .files,
+            [["fault": "The files cannot be used: Cannot open the directory /f/app: Permission denied."]],
+            (.error, "The files cannot be used: Cannot open the directory /f/app: Permission denied.")
+        ),
         Row(.sweeping, [["kind": "counts of wrong passwords", "count": "0"]]),
         Row(
             .sweeping,
             [["kind": "sessions", "count": "2"], ["kind": "counts of wrong passwords", "count": "7"]],
             (.warning, "2 expired sessions have not been removed"),
             (.warning, "7 expired counts of wrong passwords have not been removed")
+        ),
+        Row(
+            .sweeping,
+            [["kind": "announcements of files", "count": "3"], ["kind": "files without a row", "count": "0"]],
+            (.warning, "3 expired announcements of files have not been removed")
         ),
         Row(
             .sealing,

@@ -1,7 +1,9 @@
-import SkyrowMaintenance
+import Foundation
+import SkyrowActions
 import SkyrowTestSupport
 import Testing
 
+@testable import SkyrowMaintenance
 @testable import SkyrowStore
 
 /// What no process removes or sends.
@@ -12,6 +14,9 @@ import Testing
                 """
                 INSERT INTO _session (token_hash, user_id, epoch) VALUES ('open', 'ann', 0), ('ended', 'ann', -1);
                 INSERT INTO _throttle VALUES ('new', 1, now(), now());
+                INSERT INTO _asset (name, filename, content_type, size, state, expires_at) VALUES
+                    ('\(FileFixture.name(1))', 'a', 'text/plain', 1, 'expected', now() - interval '23 hours');
+                INSERT INTO _garbage (name, storage) VALUES ('\(FileFixture.name(2))', 'local');
                 """
             )
             #expect(try await examine(fixture.database.url, [.sweeping])["sweeping"] == [])
@@ -31,6 +36,8 @@ import Testing
                 INSERT INTO _mail (kind, language, state, created_at) VALUES
                     ('reset', '', 'sent', now() - interval '2 days'), ('reset', '', 'waiting', now() - interval '3 days'),
                     ('reset', '', 'dead', now() - interval '3 days'), ('reset', '', 'sent', now());
+                UPDATE _asset SET expires_at = now() - interval '25 hours';
+                UPDATE _garbage SET deleted_at = now() - interval '25 hours';
                 """
             )
             let findings = try await examine(fixture.database.url, [.sweeping])["sweeping"] ?? []
@@ -44,6 +51,8 @@ import Testing
                     "1 expired unfinished logins have not been removed for a day.",
                     "1 expired sign-ins with providers have not been removed for a day.",
                     "2 expired mails have not been removed for a day.",
+                    "1 expired announcements of files have not been removed for a day.",
+                    "1 expired files without a row have not been removed for a day.",
                 ]
             )
         }
@@ -146,5 +155,44 @@ import Testing
                 "The setting password-breached is not usable: it is empty.",
             ]
         )
+    }
+}
+
+/// Files that are missing in the directory.
+@Suite(.timeLimit(.minutes(60))) struct DoctorFileTests {
+    @Test func missingFilesAreReported() async throws {
+        try await withFiles { files in
+            func found(_ storage: (any FileStorage)?) async throws -> [String] {
+                let examined = DoctorFiles(directory: "/files/app", storage: storage)
+                return try await examine(files.url, [.files], files: examined)["files"]?.map(\.what) ?? []
+            }
+            #expect(try await found(files.storage) == [])
+            try FileManager.default.removeItem(atPath: files.path(FileFixture.name(2)))
+            #expect(
+                try await found(files.storage) == [
+                    "1 of 3 stored files are missing in /files/app, such as \(FileFixture.name(2))."
+                ]
+            )
+            // The directory of another machine that is not mounted.
+            let all = try await found(nil)
+            #expect(all.count == 1 && all.first?.hasPrefix("3 of 3 stored files are missing") == true)
+            try FileManager.default.removeItem(atPath: files.directory)
+            let unusable = try await found(files.storage)
+            #expect(unusable.count == 1 && unusable.first?.hasPrefix("The files cannot be used") == true)
+            try await files.psql("DELETE FROM _asset")
+            #expect(try await found(nil) == [])
+            let without = try await examine(files.url, [.files])
+            #expect(without["files"] == [])
+        }
+    }
+
+    /// A large table is sampled from a random place on, and a sample that begins near its end goes on at its beginning.
+    @Test func aSampleHasAsManyRowsAsItCan() async throws {
+        try await withFiles { files in
+            for count in [1, 2, 3, 10] {
+                let rows = try FileRow.all(in: await files.store.client.read(FileRow.sample(count, in: "app")))
+                #expect(Set(rows.map(\.name)).count == min(count, 3))
+            }
+        }
     }
 }
