@@ -30,6 +30,10 @@ public struct ClientError: Error, Sendable {
         public static let cancelled = Code(rawValue: "cancelled")
         /// The transport does not support the request.
         public static let unsupported = Code(rawValue: "unsupported")
+        /// A file of this device cannot be read or written.
+        public static let localFile = Code(rawValue: "localFile")
+        /// A file has more bytes than the call accepts.
+        public static let tooLarge = Code(rawValue: "tooLarge")
     }
 
     public var code: Code
@@ -52,6 +56,10 @@ public struct ClientError: Error, Sendable {
 
     static func refused(_ error: SkyrowError) -> ClientError {
         ClientError(.refused, error.message, serverError: error)
+    }
+
+    static func localFile(_ message: String, _ error: (any Error)?) -> ClientError {
+        ClientError(.localFile, message, underlying: error)
     }
 }
 

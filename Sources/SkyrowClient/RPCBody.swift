@@ -74,7 +74,7 @@ enum RPCBody {
     }
 
     /// The error for a response that is not from the service, such as a proxy's.
-    private static func foreign(_ response: TransportResponse, underlying: (any Error)?) -> ClientError {
+    static func foreign(_ response: TransportResponse, underlying: (any Error)?) -> ClientError {
         switch response.status {
         case 502, 503, 504:
             ClientError(.noResponse, "The service is not available (HTTP \(response.status)).", underlying: underlying)

@@ -21,7 +21,12 @@ extension RecordValue {
                 elements.reserveCapacity(root.count)
                 for json in root.elements {
                     guard let element = try? RecordValue(json, field: "") else { return nil }
-                    elements.append(element)
+                    // The address of a file inside JSON is only what its writer sent.
+                    if case .asset(let asset) = element {
+                        elements.append(.asset(Asset(asset.name)))
+                    } else {
+                        elements.append(element)
+                    }
                 }
                 return elements
             }

@@ -20,7 +20,7 @@ public final class SkyrowClient: Sendable {
     /// The event stream that all live queries share.
     let live: LiveStream
     private let apiKey: String
-    private let transport: any Transport
+    let transport: any Transport
     private let sessions: any SessionStorage
     let pause: @Sendable (Duration) async throws -> Void
 
@@ -138,26 +138,41 @@ extension SkyrowClient {
         parameters: ((JSONWriter) -> Void)? = nil,
         read: (JSONView) throws(SkyrowError) -> Result
     ) async throws(ClientError) -> Result {
-        let repeatability = repeatability ?? (action.effect == .once ? .unsafe : .safe)
         let body = RPCBody.call(action, parameters: parameters)
-        var attempt = 1
+        return try await attempt(
+            repeatability ?? (action.effect == .once ? .unsafe : .safe),
+            // An action that requires a key ignores the session's token.
+            needsSession: action.requirement != .key
+        ) { session throws(ClientError) in
+            let response = try await send(body, session: session)
+            keepRenewedToken(of: response.headers, for: session)
+            return try RPCBody.result(of: response, read: read)
+        }
+    }
+
+    /// Makes a request with the current session, and repeats it where that is safe and useful.
+    ///
+    /// - Parameter needsSession: whether the session has ended when the service does not accept its token.
+    func attempt<Result>(
+        _ repeatability: Repeatability,
+        needsSession: Bool,
+        _ request: (Session?) async throws(ClientError) -> Result
+    ) async throws(ClientError) -> Result {
+        var number = 1
         while true {
             let session = sessions.load()
             let failure: ClientError
             do throws(ClientError) {
-                let response = try await send(body, session: session)
-                if let session { keepRenewedToken(of: response.headers, for: session) }
-                return try RPCBody.result(of: response, read: read)
+                return try await request(session)
             } catch {
                 failure = error
             }
-            // An action that requires a key ignores the session's token.
-            if failure.serverCode == .accessTokenNotAccepted, action.requirement != .key {
+            if failure.serverCode == .accessTokenNotAccepted, needsSession {
                 forget(session)
             }
             guard
                 let delay = retryPolicy.delay(
-                    afterAttempt: attempt,
+                    afterAttempt: number,
                     failure: failure,
                     repeatability: repeatability,
                     share: .random(in: 0...1)
@@ -168,14 +183,14 @@ extension SkyrowClient {
             } catch {
                 throw ClientError(.cancelled, "The call was cancelled.", underlying: error)
             }
-            attempt += 1
+            number += 1
         }
     }
 
     /// Stores the renewed token of a response in place of the session's token.
-    private func keepRenewedToken(of headers: [(name: String, value: String)], for session: Session) {
+    func keepRenewedToken(of headers: [(name: String, value: String)], for session: Session?) {
         let name = "x-skyrow-access-token"
-        guard let token = headers.first(where: { $0.name.lowercased() == name })?.value, !token.isEmpty,
+        guard let session, let token = headers.first(where: { $0.name.lowercased() == name })?.value, !token.isEmpty,
             sessions.load() == session
         else { return }
         sessions.store(Session(userID: session.userID, accessToken: token))
@@ -193,7 +208,7 @@ extension SkyrowClient {
     func openStream(_ body: [UInt8], session: Session?) async throws(ClientError) -> TransportStream {
         do {
             let stream = try await transport.stream(request(body, accepting: "text/event-stream", session))
-            if let session { keepRenewedToken(of: stream.headers, for: session) }
+            keepRenewedToken(of: stream.headers, for: session)
             return stream
         } catch let error as ClientError {
             throw error
@@ -203,16 +218,22 @@ extension SkyrowClient {
     }
 
     private func request(_ body: [UInt8], accepting type: String, _ session: Session?) -> TransportRequest {
-        var headers = [
-            (name: "Content-Type", value: "application/json"),
-            (name: "Accept", value: type),
-            (name: "X-Skygear-API-Key", value: apiKey),
-        ]
-        if let session { headers.append((name: "Authorization", value: "Bearer \(session.accessToken)")) }
-        return TransportRequest(url: endpoint.appendingPathComponent("rpc"), headers: headers, body: body)
+        let headers = [(name: "Content-Type", value: "application/json"), (name: "Accept", value: type)]
+        return TransportRequest(
+            url: endpoint.appendingPathComponent("rpc"),
+            headers: headers + credentials(of: session),
+            body: body
+        )
     }
 
-    private func noResponse(_ error: any Error) -> ClientError {
+    /// The header fields that identify the application and the user.
+    func credentials(of session: Session?) -> [(name: String, value: String)] {
+        let key = (name: "X-Skygear-API-Key", value: apiKey)
+        guard let session else { return [key] }
+        return [key, (name: "Authorization", value: "Bearer \(session.accessToken)")]
+    }
+
+    func noResponse(_ error: any Error) -> ClientError {
         if Task.isCancelled { return ClientError(.cancelled, "The call was cancelled.", underlying: error) }
         return ClientError(
             .noResponse,

@@ -15,14 +15,18 @@ public final class URLSessionTransport: Transport {
     /// The session for streams, whose delegate receives the bytes as they arrive.
     private let streams: URLSession
     private let receiver = StreamReceiver()
+    /// The session for files, on whose delegate's thread files are written.
+    private let files: URLSession
+    private let transfers = FileTransfers()
 
-    /// - Parameter timeout: how long a response may take.
+    /// - Parameter timeout: how long a response may take, and how long a transfer of a file may stand still.
     public init(timeout: Duration = .seconds(60)) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = timeout / .seconds(1)
         configuration.httpShouldSetCookies = false
         configuration.urlCache = nil
         session = URLSession(configuration: configuration, delegate: RedirectionRefusal(), delegateQueue: nil)
+        files = URLSession(configuration: configuration, delegate: transfers, delegateQueue: nil)
         // A stream may be silent; its reader decides for how long.
         configuration.timeoutIntervalForRequest = 24 * 3600
         streams = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
@@ -30,6 +34,7 @@ public final class URLSessionTransport: Transport {
 
     deinit {
         session.finishTasksAndInvalidate()
+        files.finishTasksAndInvalidate()
         streams.invalidateAndCancel()
     }
 
@@ -57,14 +62,52 @@ public final class URLSessionTransport: Transport {
             task.cancel()
         }
     }
+
+    /// Posts a file; throws `URLError` when no complete response arrived.
+    public func upload(_ upload: TransportUpload) async throws -> TransportResponse {
+        let request = URLRequest(url: upload.url, method: "POST", headers: upload.headers)
+        let task =
+            switch upload.content {
+            case .data(let data): files.uploadTask(with: request, from: data)
+            case .file(let file): files.uploadTask(with: request, fromFile: file)
+            }
+        return try await response(of: task) { transfers.begin(task, progress: upload.progress) }
+    }
+
+    /// Gets a file; throws `URLError` when the connection breaks before its end.
+    public func download(_ download: TransportDownload) async throws -> TransportResponse {
+        let task = files.dataTask(with: URLRequest(url: download.url, method: "GET", headers: download.headers))
+        return try await response(of: task) { transfers.begin(task, receive: download.receive) }
+    }
+
+    private func response(
+        of task: URLSessionTask,
+        _ begin: () -> FileTransfers.Outcome
+    ) async throws -> TransportResponse {
+        try await withTaskCancellationHandler {
+            let outcome = begin()
+            task.resume()
+            // The task may have been cancelled before the request began.
+            if Task.isCancelled { task.cancel() }
+            return try await outcome.value().get()
+        } onCancel: {
+            task.cancel()
+        }
+    }
+}
+
+extension URLRequest {
+    fileprivate init(url: URL, method: String, headers: [(name: String, value: String)]) {
+        self.init(url: url)
+        httpMethod = method
+        for (name, value) in headers { setValue(value, forHTTPHeaderField: name) }
+    }
 }
 
 extension TransportRequest {
     fileprivate var urlRequest: URLRequest {
-        var request = URLRequest(url: url)
-        request.httpMethod = "POST"
+        var request = URLRequest(url: url, method: "POST", headers: headers)
         request.httpBody = Data(body)
-        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
         return request
     }
 }

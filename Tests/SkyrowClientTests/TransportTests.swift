@@ -161,4 +161,109 @@ import Testing
         try await waiting(until: "the client closes the connection") { server.departed == 1 }
         _ = await task.result
     }
+
+    // MARK: Files
+
+    @Test func aFileIsPostedFromDisk() async throws {
+        let body = #"{"result":{}}"#
+        let server = try LocalServer([
+            "HTTP/1.1 201 Created\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
+        ])
+        let directory = try ScratchDirectory()
+        let text = String(repeating: "0123456789abcdef", count: 20_000)
+        let progress = FileClient.Noted<Int64>()
+        let response = try await transport.upload(
+            TransportUpload(
+                url: server.url,
+                headers: [("Content-Type", "image/png"), ("X-Skygear-API-Key", "k")],
+                content: .file(try directory.file("cat.png", text))
+            ) { progress.note($0) }
+        )
+        #expect(response.status == 201)
+        #expect(response.body == Array(body.utf8))
+        #expect(server.receivedBodies == [Array(text.utf8)])
+        let head = try #require(server.receivedHeads.first).lowercased()
+        #expect(head.hasPrefix("post /rpc http/1.1\r\n"))
+        #expect(head.contains("content-type: image/png\r\n") && head.contains("content-length: 320000\r\n"))
+        #expect(progress.all.last == 320_000)
+        #expect(progress.all == progress.all.sorted())
+    }
+
+    @Test func bytesAreHandedOverAsTheyArrive() async throws {
+        let server = try LocalServer([
+            "HTTP/1.1 206 X\r\nContent-Length: 5\r\nContent-Range: bytes 2-6/9\r\nETag: \"t\"\r\nConnection: close\r\n\r\nbytes"
+        ])
+        let bytes = FileClient.Noted<Data>()
+        let heads = FileClient.Noted<TransportResponse>()
+        let response = try await transport.download(
+            TransportDownload(url: server.url, headers: [("Range", "bytes=2-6")]) { head, data in
+                heads.note(head)
+                bytes.note(data)
+            }
+        )
+        #expect(response.status == 206 && response.body.isEmpty)
+        #expect(bytes.all.reduce(Data(), +) == Data("bytes".utf8))
+        let head = try #require(heads.all.first)
+        #expect(head.header("content-range") == "bytes 2-6/9" && head.header("etag") == "\"t\"")
+        #expect(head.header("content-length") == "5")
+        let sent = try #require(server.receivedHeads.first)
+        #expect(sent.hasPrefix("GET /rpc ") && sent.lowercased().contains("range: bytes=2-6\r\n"))
+    }
+
+    @Test(arguments: [401, 404, 413, 416, 500])
+    func theBodyOfARefusalIsReturned(status: Int) async throws {
+        let response = "HTTP/1.1 \(status) X\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+        let server = try LocalServer([response, response])
+        let download = try await transport.download(
+            TransportDownload(url: server.url, headers: []) { _, _ in Issue.record("this is no file") }
+        )
+        #expect(download.status == status && download.body == Array("{}".utf8))
+        let upload = TransportUpload(url: server.url, headers: [], content: .data(Data([1, 2])))
+        #expect(try await transport.upload(upload).status == status)
+    }
+
+    @Test func aReceiverThatThrowsEndsTheDownload() async throws {
+        let server = try LocalServer(["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"], keepsOpen: true)
+        let error = await #expect(throws: ClientError.self) {
+            try await transport.download(
+                TransportDownload(url: server.url, headers: []) { _, _ in throw ClientError(.localFile, "full") }
+            )
+        }
+        #expect(error?.code == .localFile)
+        try await waiting(until: "the client closes the connection") { server.departed == 1 }
+    }
+
+    @Test func transfersThrowWhenTheConnectionBreaks() async throws {
+        let server = try LocalServer(["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", ""])
+        await #expect(throws: (any Error).self) {
+            try await transport.download(TransportDownload(url: server.url, headers: []) { _, _ in })
+        }
+        await #expect(throws: (any Error).self) {
+            try await transport.upload(TransportUpload(url: server.url, headers: [], content: .data(Data([1]))))
+        }
+    }
+
+    @Test func transfersFollowNoRedirection() async throws {
+        let other = try LocalServer(["HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"])
+        let head =
+            "HTTP/1.1 307 X\r\nLocation: \(other.url.absoluteString)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        let server = try LocalServer([head, head])
+        let download = TransportDownload(url: server.url, headers: []) { _, _ in }
+        #expect(try await transport.download(download).status == 307)
+        let upload = TransportUpload(url: server.url, headers: [], content: .data(Data([1])))
+        #expect(try await transport.upload(upload).status == 307)
+        #expect(other.receivedHeads.isEmpty)
+    }
+
+    @Test func aTransferEndsWithItsTask() async throws {
+        let server = try LocalServer(["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"], keepsOpen: true)
+        let (address, transport) = (server.url, transport)
+        let task = Task {
+            try await transport.download(TransportDownload(url: address, headers: []) { _, _ in })
+        }
+        try await waiting(until: "the request arrives") { !server.receivedHeads.isEmpty }
+        task.cancel()
+        try await waiting(until: "the client closes the connection") { server.departed == 1 }
+        await #expect(throws: (any Error).self) { try await task.value }
+    }
 }
