@@ -12,8 +12,8 @@ struct ProtocolManual {
     /// The pages in the order of their examples.
     static let names = [
         "envelopes", "errors", "accounts", "sessions", "codes-and-mail", "providers", "values", "records", "access",
-        "queries", "predicates", "changes", "schema", "indexes", "roles-and-groups", "relations", "keys", "skygear-v1",
-        "live",
+        "queries", "predicates", "changes", "schema", "indexes", "roles-and-groups", "relations", "keys", "files",
+        "skygear-v1", "live",
     ]
 
     struct Example: Sendable {

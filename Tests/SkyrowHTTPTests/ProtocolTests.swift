@@ -24,13 +24,15 @@ import Testing
             let keys = [CustomTokenKey(TemporaryIdentityProvider.sharedKey)].compactMap(\.self)
             // One WebSocket stays open from the first example to the last.
             let limits = LiveLimits(authentication: .hours(1), ping: .hours(1), silence: .hours(2))
+            let files = FileConfiguration(storage: try TestFileStorage(), urlPrefix: "https://api.example.org/files")
             try await withService(
                 limits: HTTPLimits(live: limits),
                 mail: .toMemory(transport),
                 verification: .optional,
                 linkLogIn: true,
                 providers: [try .known(as: "example", provider)],
-                customTokenKeys: keys
+                customTokenKeys: keys,
+                files: files
             ) { service in
                 try await withSocket(port: service.port) { socket in
                     var placeholders = try await ProtocolPlaceholders(tokensOf: provider)

@@ -1,4 +1,4 @@
-/// The commands of Documentation/Tutorial.md in their order, each with what is shown below it.
+/// The commands of Documentation/Tutorial.md, or of another page in its form, in their order, each with what is shown below it.
 struct Tutorial {
     struct Step: Sendable {
         /// The line of the tutorial on which the command's block begins.
@@ -12,6 +12,10 @@ struct Tutorial {
     enum Command: Hashable {
         case set(name: String, value: String)
         case post(path: String, headers: [String], body: String)
+        /// Posts a file of the reader.
+        case upload(path: String, headers: [String], file: String)
+        /// Gets a file, and prints its status and type.
+        case download(path: String, headers: [String])
         case psql(String)
     }
 
@@ -22,7 +26,7 @@ struct Tutorial {
 
         var description: String {
             switch self {
-            case .outputWithoutCommand(let line): "Tutorial.md:\(line): output without a command before it"
+            case .outputWithoutCommand(let line): "line \(line): output without a command before it"
             case .notOneCommand(let commands): "a block is one command, or assignments: \(commands)"
             case .unknownCommand(let words): "neither curl, skyrow psql nor an assignment: \(words)"
             }
@@ -56,6 +60,7 @@ struct Tutorial {
         if words.count == 4, words[..<3] == ["skyrow", "psql", "-c"] { return .psql(words[3]) }
         guard words.first == "curl" else { throw Fault.unknownCommand(words) }
         var (path, headers, body): (String?, [String], String?) = (nil, [], nil)
+        var (file, format): (String?, String?)
         var rest = words.dropFirst()
         while let word = rest.popFirst() {
             switch word {
@@ -65,13 +70,30 @@ struct Tutorial {
             case "-d":
                 guard body == nil, let value = rest.popFirst() else { throw Fault.unknownCommand(words) }
                 body = value
+            case "--data-binary":
+                guard file == nil, let value = rest.popFirst(), value.hasPrefix("@") else {
+                    throw Fault.unknownCommand(words)
+                }
+                file = String(value.dropFirst())
+            case "-w":
+                guard format == nil, let value = rest.popFirst() else { throw Fault.unknownCommand(words) }
+                format = value
+            case "-s":
+                break
+            case "-o":
+                // The bytes are not looked at.
+                guard rest.popFirst() != nil else { throw Fault.unknownCommand(words) }
             default:
                 let host = "http://127.0.0.1:3000"
                 guard path == nil, word.hasPrefix(host + "/") else { throw Fault.unknownCommand(words) }
                 path = String(word.dropFirst(host.count))
             }
         }
-        guard let path, let body else { throw Fault.unknownCommand(words) }
-        return .post(path: path, headers: headers, body: body)
+        switch (path, body, file, format) {
+        case (let path?, let body?, nil, nil): return .post(path: path, headers: headers, body: body)
+        case (let path?, nil, let file?, nil): return .upload(path: path, headers: headers, file: file)
+        case (let path?, nil, nil, #"%{http_code} %{content_type}\n"#): return .download(path: path, headers: headers)
+        default: throw Fault.unknownCommand(words)
+        }
     }
 }

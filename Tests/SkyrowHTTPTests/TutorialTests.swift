@@ -1,8 +1,11 @@
 import Foundation
+import NIOCore
+import SkyrowActions
 import SkyrowTestSupport
 import Testing
 
-/// Documentation/Tutorial.md is followed from top to bottom, and everything has to be as it says.
+/// Documentation/Tutorial.md and the commands of Documentation/Files.md are followed from top to bottom, and everything has to be
+/// as they say.
 @Suite struct TutorialTests {
     @Test func everyCommandIsAnsweredAsTheTutorialShows() async throws {
         let tutorial = try Tutorial(text: documentation("Tutorial.md"))
@@ -14,6 +17,20 @@ import Testing
             }
             #expect(reader.requests >= 12)
             #expect(reader.statements >= 2)
+        }
+    }
+
+    @Test func everyCommandAboutFilesIsAnsweredAsThePageShows() async throws {
+        let page = try Tutorial(text: documentation("Files.md"))
+        let files = FileConfiguration(storage: try TestFileStorage(), urlPrefix: "http://127.0.0.1:3000/files")
+        try await withService(files: files) { service in
+            var reader = Reader(service: service)
+            for step in page.steps {
+                let differences = try await reader.follow(step)
+                #expect(differences.isEmpty, "Files.md:\(step.line)")
+            }
+            #expect(reader.requests >= 8)
+            #expect(reader.statements >= 1)
         }
     }
 
@@ -44,6 +61,22 @@ import Testing
         var placeholders = ProtocolPlaceholders()
         #expect(try placeholders.differences(#"{"n":12}"#, from: #"{"n": "<seen>"}"#).isEmpty)
         #expect(placeholders.fill(#"N='<seen>' {"n": "<seen>"}"#) == #"N='12' {"n": 12}"#)
+    }
+
+    @Test func theCommandsOfFilesAreRead() throws {
+        let host = "http://127.0.0.1:3000"
+        let upload = try Tutorial.command(["curl", host + "/files?filename=a", "-H", "x: y", "--data-binary", "@a"])
+        #expect(upload == .upload(path: "/files?filename=a", headers: ["x: y"], file: "a"))
+        let format = #"%{http_code} %{content_type}\n"#
+        let download = try Tutorial.command(["curl", "-s", "-o", "b", "-w", format, host + "/files/a"])
+        #expect(download == .download(path: "/files/a", headers: []))
+        for words in [
+            ["curl", host + "/files/a"], ["curl", "-w", "%{speed}", host + "/files/a"],
+            ["curl", "--data-binary", "a", host + "/files"],
+            ["curl", "-d", "{}", "--data-binary", "@a", host + "/files"],
+        ] {
+            #expect(throws: Tutorial.Fault.self) { try Tutorial.command(words) }
+        }
     }
 
     @Test(arguments: [
@@ -99,10 +132,26 @@ private struct Reader {
             return ["setting \(name) says nothing"]
         case .post(let path, let headers, let body):
             requests += 1
-            let response = try await post(path, headers, body)
+            let response = try await post(path, headers, ByteBuffer(string: body))
             return try response.status == 200
                 ? placeholders.differences(response.body, from: shown)
                 : ["status \(response.status): \(response.body)"]
+        case .upload(let path, let headers, let file):
+            requests += 1
+            guard let bytes = Self.files[file] else { return ["there is no \(file)"] }
+            let response = try await post(path, headers, ByteBuffer(bytes: bytes))
+            return try response.status == 201
+                ? placeholders.differences(response.body, from: shown)
+                : ["status \(response.status): \(response.body)"]
+        case .download(let path, let headers):
+            requests += 1
+            let fields = try Self.fields(headers)
+            let response = try await withConnection(port: service.port) { connection in
+                try await connection.get(path, headers: fields)
+                return try await connection.response()
+            }
+            let printed = "\(response.status) \(response["content-type"] ?? "")"
+            return printed == shown ? [] : ["curl prints \(printed)"]
         case .psql(let statement):
             statements += 1
             let printed = lines(try await service.database.psql(asShownToPeople + statement + ";\n"))
@@ -110,14 +159,25 @@ private struct Reader {
         }
     }
 
-    private func post(_ path: String, _ headers: [String], _ body: String) async throws -> RawResponse {
-        let fields = try headers.map { header in
+    /// The files beside the reader: the first bytes of a PNG image, and some more.
+    private static let files = [
+        "cat.png": [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: 0xFE, count: 600)
+    ]
+
+    private func post(_ path: String, _ headers: [String], _ body: ByteBuffer) async throws -> RawResponse {
+        let length = ("Content-Length", "\(body.readableBytes)")
+        let fields = try Self.fields(headers) + [length]
+        return try await withConnection(port: service.port) { connection in
+            try await connection.get(path, method: "POST", headers: fields)
+            try await connection.send(body)
+            return try await connection.response()
+        }
+    }
+
+    private static func fields(_ headers: [String]) throws -> [(String, String)] {
+        try headers.map { header in
             let match = try #require(header.wholeMatch(of: /([A-Za-z-]+): (.+)/))
             return (String(match.1), String(match.2))
-        }
-        return try await withConnection(port: service.port) { connection in
-            try await connection.post(path, body, headers: fields)
-            return try await connection.response()
         }
     }
 
