@@ -96,6 +96,8 @@ import Testing
         switch parameter.name {
         case "records": #"[{"_id":"note/1","title":"x"}]"#
         case "ids": #"["note/1"]"#
+        case "record": #""note/1""#
+        case "content-type": #""image/png""#
         case "record_type": #""note""#
         case "fields": #"[["title"]]"#
         case "item_name", "new_name": #""title""#

@@ -188,7 +188,7 @@ import Testing
             )
             let record = try await f.store.fetch([id("shop/1")], in: .everyone, caller: .ann)[0].record
             #expect(record.fields == [field("plain"): .asset(Self.cat), field("cleared"): .asset(Self.dog)])
-            let refused = [draft("shop/1", ["plain": .asset(Self.missing)])]
+            let refused = [draft("shop/2", ["plain": .asset(Self.missing)])]
             #expect(try await outcomes(f, refused)[0].error == .missingFile(of: field("plain")))
         }
     }

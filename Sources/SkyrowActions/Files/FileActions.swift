@@ -36,7 +36,9 @@ extension ActionService {
             state: .expected,
             owner: call.caller.userID
         )
-        guard try await store.assets.announce(file, limit: maximumAnnounced(of: call.caller)) else {
+        let storage = try requiredFiles.configuration.storage.kind
+        let limit = maximumAnnounced(of: call.caller)
+        guard try await store.assets.announce(file, limit: limit, storage: storage) else {
             throw .tooManyAnnounced
         }
         return AnnouncedFile(

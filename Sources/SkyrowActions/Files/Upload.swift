@@ -195,7 +195,10 @@ package final class Upload: Sendable {
 
     private func keepNew(_ file: StoredAsset, _ sha256: [UInt8]) async throws(SkyrowError) -> UploadedAsset {
         // With a row before there is a file, a crash leaves no file that nothing names.
-        guard try await service.store.assets.announce(file, limit: limit) else { throw .tooManyAnnounced }
+        let storage = files.configuration.storage.kind
+        guard try await service.store.assets.announce(file, limit: limit, storage: storage) else {
+            throw .tooManyAnnounced
+        }
         return try await keep(file, sha256)
     }
 

@@ -24,7 +24,9 @@ package final class FileSnapshot {
     ) async throws -> Success {
         try await holding(schema, client: client) {
             try await client.withTransaction(isolation: .snapshot, retries: 0, isTimed: false) { transaction in
-                try await body(FileSnapshot(transaction, schema: schema))
+                // PostgreSQL takes the snapshot with the first query.
+                _ = try await transaction.query("SELECT")
+                return try await body(FileSnapshot(transaction, schema: schema))
             }
         }
     }

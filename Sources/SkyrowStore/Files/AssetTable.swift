@@ -41,8 +41,17 @@ package struct AssetTable: StoreTable, Sendable {
     ///
     /// Requests at the same time may exceed the limit by their number. Throws `109 Duplicated` if the name exists, and
     /// `110 ResourceNotFound` if the account of the uploader does not.
-    package func announce(_ asset: StoredAsset, limit: Int) async throws(SkyrowError) -> Bool {
-        let row: NewRow = row(of: asset) + ["state": "'expected'", "expires_at": "now() + \(Self.patience)"]
+    ///
+    /// - Parameter storage: the kind of the storage in which the bytes are expected.
+    package func announce(
+        _ asset: StoredAsset,
+        limit: Int,
+        storage: String = "local"
+    ) async throws(SkyrowError) -> Bool {
+        let row: NewRow =
+            row(of: asset) + [
+                "state": "'expected'", "expires_at": "now() + \(Self.patience)", "storage": "\(storage)",
+            ]
         let isOfUploader: SQL = asset.owner.map { "known.owner = \($0)" } ?? "known.owner IS NULL"
         let limit = Int64(asset.owner == nil ? Self.maximumOwnerless : limit)
         return try await insert(

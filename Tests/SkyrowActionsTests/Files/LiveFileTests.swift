@@ -49,7 +49,8 @@ import Testing
             try await save("note/1")
             let outlet = TextOutlet()
             let session = LiveSession(of: service, outlet: outlet)
-            try await session.subscribe(LiveSubscribeRequest(name: "s", type: type("note")), as: .anonymous)
+            let request = LiveSubscribeRequest(name: "s", type: type("note"), sendsInitial: true)
+            try await session.subscribe(request, as: .anonymous)
             try await waiting(until: "the subscription is ready", hearing: [outlet]) {
                 outlet.text.contains(#""ready":true"#)
             }

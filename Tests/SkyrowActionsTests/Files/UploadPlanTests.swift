@@ -84,7 +84,7 @@ import Testing
             try progress.take(row.bytes)
             let found = try progress.finish(part: row.part)
             #expect(found.contentType.rawValue == row.stored)
-        } catch let error as SkyrowError {
+        } catch {
             #expect(row.stored == nil && error.code == .invalidArgument, "\(error)")
         }
     }
@@ -120,7 +120,7 @@ import Testing
             for count in row.parts { try progress.take([UInt8](repeating: 65, count: count)) }
             let found = try progress.finish(part: nil)
             #expect(row.code == nil && found.size == Int64(row.parts.reduce(0, +)))
-        } catch let error as SkyrowError {
+        } catch {
             #expect(error.code == row.code)
         }
     }
@@ -176,11 +176,12 @@ import Testing
         let ann = UploadPlaces.Holder.user("ann")
         let client = UploadPlaces.Holder.client(ClientKey(high: 0, low: 1))
         for holder in [ann, client] {
-            for _ in 0..<UploadPlaces.limit { #expect(places.enter(holder)) }
-            #expect(!places.enter(holder))
+            let entered = (0...UploadPlaces.limit).map { _ in places.enter(holder) }
+            #expect(entered == Array(repeating: true, count: UploadPlaces.limit) + [false])
         }
         places.leave(ann)
-        #expect(places.enter(ann) && !places.enter(ann) && !places.enter(client))
+        let entered = [ann, ann, client].map { places.enter($0) }
+        #expect(entered == [true, false, false])
         for _ in 0..<UploadPlaces.limit {
             places.leave(ann)
             places.leave(client)
@@ -190,8 +191,12 @@ import Testing
 
     // MARK: Nights
 
-    @Test(arguments: [(0, 0, 48), (1, 59, 48), (2, 0, 20), (3, 59, 20), (4, 0, 48), (23, 59, 48)] as [(Int64, Int64, Int64)])
-    func filesAreCollectedEachNight(_ hour: Int64, _ minute: Int64, _ interval: Int64) {
+    @Test(
+        arguments: [
+            // Hours and minutes of a day, and the hours since the last look.
+            (0, 0, 48), (1, 59, 48), (2, 0, 20), (3, 59, 20), (4, 0, 48), (23, 59, 48),
+        ] as [(Int64, Int64, Int64)]
+    ) func filesAreCollectedEachNight(_ hour: Int64, _ minute: Int64, _ interval: Int64) {
         for day: Int64 in [-3, 0, 9000] {
             let now = Timestamp(microseconds: ((day * 24 + hour) * 60 + minute) * 60_000_000)
             #expect(FileNight.interval(at: now) == .seconds(interval * 3600))

@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowActions
+import SkyrowPostgres
 import SkyrowTestSupport
 import Testing
 

@@ -51,11 +51,13 @@ import Testing
         #expect(error?.status == .usage)
     }
 
-    @Test(arguments: [
-        ([], "out", nil), ([], "there", nil), (["movie"], "there", "leave out --type"),
-        (["movie"], nil, "leave out --type"),
-        (["movie"], "movie.csv", "leave out --type"), ([], nil, "need a directory"),
-    ])
+    @Test(
+        arguments: [
+            ([], "out", nil), ([], "there", nil), (["movie"], "there", "leave out --type"),
+            (["movie"], nil, "leave out --type"), (["movie"], "movie.csv", "leave out --type"),
+            ([], nil, "need a directory"),
+        ] as [([String], String?, String?)]
+    )
     func filesOfAllTypesGoToADirectory(types: [String], output: String?, refusal: String?) throws {
         func settings() throws -> ExportSettings {
             try ExportSettings(types: types, format: nil, output: output, withFiles: true) { $0 == "there" }

@@ -1,6 +1,7 @@
 import Foundation
 import SkyrowActions
 import SkyrowModel
+import SkyrowServer
 import SkyrowTestSupport
 import Testing
 

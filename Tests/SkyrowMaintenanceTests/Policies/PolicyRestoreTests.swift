@@ -44,6 +44,7 @@ import Testing
             schema: "app",
             replaces: true,
             trusts: true,
+            time: Timestamp(microseconds: 0),
             progress: { _, _ in Silent() }
         )
         _ = try await run(try database(f))

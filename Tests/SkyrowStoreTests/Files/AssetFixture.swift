@@ -65,6 +65,7 @@ func withAssets(
         let f = AssetFixture(records: records)
         try await f.psql(
             """
+            DELETE FROM _asset;
             SELECT _create_type('card'), _create_type('safe');
             ALTER TABLE card ADD title text COLLATE "C", ADD members text[] COLLATE "C", ADD meta jsonb, ADD parts jsonb[],
                 ADD poster text COLLATE "C" REFERENCES _asset (name) DEFERRABLE,
