@@ -16,6 +16,7 @@ extension SkyrowClient {
     /// has no response is repeated, and its first file is then deleted in the same way.
     ///
     /// - Parameters:
+    ///   - data: the bytes of the file.
     ///   - filename: the name with which others download the file.
     ///   - contentType: the media type; nil if the service shall find it out.
     ///   - progress: takes the number of bytes that have been sent, on any thread.
@@ -33,6 +34,7 @@ extension SkyrowClient {
     /// Throws `ClientError` with the code `localFile` when it cannot be read.
     ///
     /// - Parameters:
+    ///   - file: the path of the file.
     ///   - filename: the name with which others download the file; nil for the one that it has.
     ///   - contentType: the media type; nil if the service shall find it out.
     ///   - progress: takes the number of bytes that have been sent, on any thread.
@@ -150,7 +152,10 @@ extension SkyrowClient {
     /// Throws `110 ResourceNotFound` also when the user may not read the file, and `ClientError` with the code `localFile` when
     /// it cannot be written.
     ///
-    /// - Parameter progress: takes the number of bytes that have been received, on any thread.
+    /// - Parameters:
+    ///   - asset: the file, as a record has it.
+    ///   - destination: where the file is saved; one that exists there is replaced.
+    ///   - progress: takes the number of bytes that have been received, on any thread.
     public func download(
         _ asset: Asset,
         to destination: URL,
@@ -173,6 +178,7 @@ extension SkyrowClient {
     /// the user may not read the file.
     ///
     /// - Parameters:
+    ///   - asset: the file, as a record has it.
     ///   - range: the bytes; nil for the whole file. It may end behind the file, and must begin in it.
     ///   - limit: upper bound on the bytes.
     ///   - progress: takes the number of bytes that have been received, on any thread.

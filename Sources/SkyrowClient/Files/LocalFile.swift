@@ -27,7 +27,10 @@ public final class LocalFile: Sendable {
 
     /// Creates a file from one on disk, which is read while it is uploaded.
     ///
-    /// - Parameter filename: the name with which others download it; nil for the one that it has.
+    /// - Parameters:
+    ///   - file: the path of the file.
+    ///   - filename: the name with which others download it; nil for the one that it has.
+    ///   - contentType: the media type; nil if the service shall find it out.
     public init(contentsOf file: URL, filename: String? = nil, contentType: String? = nil) {
         content = .file(file)
         self.filename = filename ?? file.lastPathComponent

@@ -13,7 +13,10 @@ extension RecordDatabase {
     /// Files that an earlier call has uploaded are not sent again. When an upload fails, nothing is saved; the service deletes
     /// uploaded files that no record refers to after a day.
     ///
-    /// - Parameter progress: takes the progress of all files together.
+    /// - Parameters:
+    ///   - draft: the record.
+    ///   - files: the files by the names of their fields.
+    ///   - progress: takes the progress of all files together.
     @discardableResult
     public func save(
         _ draft: RecordDraft,
