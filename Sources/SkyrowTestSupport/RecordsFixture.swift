@@ -6,7 +6,7 @@ package import SkyrowStore
 
 /// A store on a temporary database, with the types of ``SchemaCatalog/notes`` and the users ann and bob.
 package struct RecordsFixture {
-    /// The only file there is.
+    /// The only file.
     package static let photo = asset("cat.png")
 
     /// A value for each field of a note.

@@ -102,7 +102,7 @@ package final class Applications: Service, Sendable {
         return opened.map { .open($0.actions) } ?? .resting(name)
     }
 
-    /// Returns the application of this name; nil if there is none.
+    /// Returns the application of this name; nil if it does not exist.
     ///
     /// Throws `103 AccessKeyNotAccepted` for a disabled application.
     package func find(_ name: ApplicationName) throws(SkyrowError) -> Found? {

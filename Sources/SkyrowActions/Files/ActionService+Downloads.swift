@@ -69,7 +69,7 @@ extension ActionService {
         from sender: Sender
     ) async throws(SkyrowError) -> (StoredAsset?, DownloadCache) {
         try admit(sender.credentials, from: sender.client)
-        // Before anything is looked up, so that a wrong signature does not show whether there is a file.
+        // Before anything is looked up, so that a wrong signature does not show whether the file exists.
         let rest = try await fileSigner().verify(signature, of: name)
         return (try await store.assets.asset(name), .privately(seconds: Int(rest)))
     }

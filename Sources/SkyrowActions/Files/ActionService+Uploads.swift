@@ -10,7 +10,7 @@ extension ActionService {
     /// Begins an upload, judged by the head of its request.
     ///
     /// The signature of an announced file is enough for it. Without one, its uploader or the master key may upload it, and a file
-    /// without an uploader takes a key. Others are told that it does not exist.
+    /// without an uploader takes a key. For others it does not exist.
     ///
     /// Throws errors of credentials and signatures, `108 InvalidArgument`, `109 Duplicated` for a stored file, `110
     /// ResourceNotFound`, `111 NotSupported`, `129 AssetSizeTooLarge`, `131 RateLimited` and `135 Overloaded`.

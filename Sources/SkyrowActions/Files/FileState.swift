@@ -45,7 +45,7 @@ final class FileLinks: Sendable {
 
     var current: FileSigner? { signer.load() }
 
-    /// Returns the signer from now on: the given one unless there is another already.
+    /// Sets the signer unless another one is set, and returns the one that is in use.
     func begin(_ signer: FileSigner) -> FileSigner { self.signer.storeIfNil(signer) }
 }
 

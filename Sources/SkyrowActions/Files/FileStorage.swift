@@ -11,7 +11,7 @@ package protocol FileStorage: Sendable {
     /// Begins to write a file, which has no name until it is kept.
     func begin() async throws(FileFault) -> any IncomingFile
 
-    /// Opens a file; nil if there is none of this name.
+    /// Opens a file; nil if no file has this name.
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile?
 
     /// Deletes a file, if it exists.

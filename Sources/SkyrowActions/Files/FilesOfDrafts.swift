@@ -46,7 +46,7 @@ extension RecordDraft {
         for field in operators { field.change.collectFiles(into: &names) }
     }
 
-    /// Returns `108 InvalidArgument` about the first field with one of these files; nil if there is none.
+    /// Returns `108 InvalidArgument` about the first field with one of these files; nil without such a field.
     ///
     /// The error is the one of a name that no file has, so that it does not show which files there are.
     func refusal(naming files: Set<AssetName>) -> SkyrowError? {

@@ -183,7 +183,7 @@ extension DoctorCheck {
 }
 
 extension DoctorFinding {
-    /// A disk with little free space; nil if there is enough.
+    /// A disk with little free space; nil if it has enough.
     fileprivate static func scarceSpace(
         _ row: DoctorRow,
         _ limits: DoctorLimits,

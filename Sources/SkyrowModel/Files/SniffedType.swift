@@ -47,7 +47,7 @@ package enum SniffedType {
         return sniffed.map { MediaType(known: $0) } ?? .octetStream
     }
 
-    /// The types whose files have a signature; those of one set are told apart only by what follows it.
+    /// The types whose files have a signature; only what follows the signature distinguishes those of one set.
     private static let families: [Set<String>] = [
         ["image/png", "image/apng"], ["image/jpeg"], ["image/gif"], ["image/webp"], ["image/avif"], ["image/bmp"],
         ["image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence"],

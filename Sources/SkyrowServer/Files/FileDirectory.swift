@@ -26,7 +26,7 @@ struct FileDirectory: Sendable {
 
     // MARK: - Directories in it
 
-    /// Opens a directory in this one; nil if there is none of this name.
+    /// Opens a directory in this one; nil if nothing has this name.
     func directory(_ name: String) throws(FileFault) -> FileDirectory? {
         let number = uninterrupted { openat(directory.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         guard number >= 0 else {
@@ -53,7 +53,7 @@ struct FileDirectory: Sendable {
         return number
     }
 
-    /// Opens a regular file for reading; nil if there is none of this name. The caller closes the descriptor.
+    /// Opens a regular file for reading; nil if nothing has this name. The caller closes the descriptor.
     func openFile(_ name: String) throws(FileFault) -> OpenedFile? {
         // With O_NONBLOCK, opening a FIFO does not wait for a writer.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -75,7 +75,7 @@ struct FileDirectory: Sendable {
         return OpenedFile(descriptor: number, size: Int64(status.st_size))
     }
 
-    /// Returns the size and the time of a regular file; nil for anything else, and if there is nothing of this name.
+    /// Returns the size and the time of a regular file; nil for anything else, and if nothing has this name.
     func status(ofFile name: String) throws(FileFault) -> (size: Int64, modifiedAt: timespec)? {
         var status = stat()
         guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -93,7 +93,7 @@ struct FileDirectory: Sendable {
         }
     }
 
-    /// Removes a file or link; returns false if there is none of this name.
+    /// Removes a file or link; returns false if nothing has this name.
     @discardableResult
     func removeFile(_ name: String) throws(FileFault) -> Bool {
         if unlinkat(directory.number, name, 0) == 0 { return true }

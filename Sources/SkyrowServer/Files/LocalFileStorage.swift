@@ -13,7 +13,7 @@ import Synchronization
 /// ```
 ///
 /// A file is written in `incoming` and moved when it is complete and durable, so a name never leads to a part of a file. No
-/// directory stays open: an operation finds the one that is mounted at that moment, and fails if there is none.
+/// directory stays open: an operation finds the one that is mounted at that moment, and fails without one.
 package struct LocalFileStorage: FileStorage {
     package let kind = "local"
     /// The directory of the application.
@@ -142,7 +142,7 @@ package struct LocalFileStorage: FileStorage {
         try shard.synchronize()
     }
 
-    /// Opens the directory of a file, and makes it if there is none.
+    /// Opens the directory of a file, and makes it if it does not exist.
     private func shard(of name: AssetName) throws(FileFault) -> FileDirectory {
         let own = try FileDirectory(path)
         if durable.contains(name.shard), let shard = try own.directory(name.shard) { return shard }

@@ -130,7 +130,7 @@ extension AssetTable {
         ).rows(columns).first ?? nil
     }
 
-    /// Whether `asset` was marked at least so many seconds ago.
+    /// Whether `asset` was marked at least `grace` seconds ago.
     private static func isDue(after grace: Double) -> SQL {
         "asset.unreferenced_since <= now() - make_interval(secs => \(grace))"
     }

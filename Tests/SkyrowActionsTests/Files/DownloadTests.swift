@@ -33,7 +33,7 @@ import Testing
                 (closed, [yes, no, no, no, yes]),
                 (own, [yes, no, no, no, yes]),
                 (unused, [yes, no, no, no, yes]),
-                // What is not there is as what may not be read.
+                // A missing file looks like one that may not be read.
                 (announced, [no, no, no, no, no]),
                 (unknown, [no, no, no, no, no]),
             ]
@@ -79,7 +79,7 @@ import Testing
             let rows: [(AssetName, FileSignature, String)] = [
                 (name, ofUpload, "InvalidSignature"), (name, ofUnknown, "InvalidSignature"),
                 (name, FileSignature(expiredAt: "soon", signature: signature.signature), "InvalidArgument"),
-                // Whether there is a file shows only to a right signature.
+                // Only a right signature shows whether the file exists.
                 (unknown, signature, "InvalidSignature"), (unknown, ofUnknown, "ResourceNotFound"),
             ]
             for (name, signature, expected) in rows {

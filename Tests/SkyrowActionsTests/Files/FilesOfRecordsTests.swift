@@ -56,7 +56,7 @@ import Testing
                     if case .failure(let error, _) = outcome { refusals.insert(error) }
                 }
             }
-            // All refusals are the same, so none shows that there is a file.
+            // All refusals are the same, so none shows that the file exists.
             #expect(
                 refusals == [
                     SkyrowError(

@@ -19,7 +19,7 @@ import Testing
     private var destination: URL { directory.url.appendingPathComponent("cat.png") }
     private var part: String { "\(name).part" }
 
-    /// The ranges of the requests, with a condition where there is one.
+    /// The ranges of the requests, and their conditions.
     private func ranges(_ scripted: FileClient) -> [String] {
         scripted.transport.downloads.map { download in
             (download.headers["Range"] ?? "") + (download.headers["If-Range"].map { " if \($0)" } ?? "")

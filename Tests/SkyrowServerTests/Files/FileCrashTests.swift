@@ -83,7 +83,7 @@ import Testing
             for writer in 0..<writers {
                 group.addTask {
                     var random = SystemRandomNumberGenerator()
-                    // More than are waited for, and not so many that they fill the memory.
+                    // More than the test waits for, and few enough for the memory.
                     for _ in 0..<500 where getppid() == parent {
                         let count = writer == 0 ? 0 : Int.random(in: 0...500, using: &random)
                         let name = AssetName(id: UUID().uuidString.lowercased(), filename: "\(count)")

@@ -24,7 +24,7 @@ extension LocalFileStorage {
         try await store([Array(text.utf8)], as: name)
     }
 
-    /// The bytes of a file; nil if there is none, or if it has another size than the storage says.
+    /// The bytes of a file; nil if it does not exist, or if it has another size than the storage says.
     func bytes(of name: AssetName) async throws -> [UInt8]? {
         guard let file = try await open(name) else { return nil }
         let bytes = try file.bytes()

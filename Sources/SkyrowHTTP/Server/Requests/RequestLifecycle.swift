@@ -166,7 +166,7 @@ struct RequestLifecycle: Sendable {
         return !isReady && (isStreamed || input == .complete) ? ready() : nil
     }
 
-    /// Whether `100 Continue` is to be sent now. A client does not begin with a streamed body that the service refuses by its head.
+    /// Whether to send `100 Continue` now. A client does not begin with a streamed body that the service refuses by its head.
     var continueIsDue: Bool { owesContinue && output != .ended && (!isStreamed || isAwaited) }
 
     mutating func continueSent() {
