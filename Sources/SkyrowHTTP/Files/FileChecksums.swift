@@ -43,8 +43,8 @@ extension UploadChecks {
     ) throws(SkyrowError) {
         for member in list.utf8.split(separator: UInt8(ascii: ",")) {
             guard let equals = member.firstIndex(of: UInt8(ascii: "=")) else { throw .unreadableChecksum(field) }
-            let algorithm = String(Substring(member[..<equals].trimmingSpaces))
-            let value = text(member[equals...].dropFirst().trimmingSpaces)
+            let algorithm = String(Substring(member[..<equals]).trimmingSpaces)
+            let value = text(Substring(member[equals...].dropFirst()).trimmingSpaces.utf8)
             if algorithm.isSameHeader(as: "sha-256") {
                 try UploadChecks.set(&sha256, value.flatMap { UploadChecks.bytes($0, 32) }, in: field)
             } else if algorithm.isSameHeader(as: "md5") {
@@ -66,16 +66,5 @@ extension UploadChecks {
 extension SkyrowError {
     fileprivate static func unreadableChecksum(_ field: String) -> SkyrowError {
         .invalidArgument("The checksum in this field is not valid.", field.lowercased())
-    }
-}
-
-extension Substring.UTF8View {
-    /// The text without spaces and tabs at its ends.
-    fileprivate var trimmingSpaces: Substring.UTF8View {
-        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        guard let start = firstIndex(where: { !isSpace($0) }), let end = lastIndex(where: { !isSpace($0) }) else {
-            return self[startIndex..<startIndex]
-        }
-        return self[start...end]
     }
 }
