@@ -2444,6 +2444,10 @@ CREATE TABLE _asset (
     stored_at timestamptz,
     expires_at timestamptz,
     unreferenced_since timestamptz,
+    sniffed text CHECK (octet_length(sniffed) <= 255),
+    width bigint CHECK (width > 0),
+    height bigint CHECK (height > 0),
+    CHECK ((width IS NULL) = (height IS NULL)),
     CHECK ((state = 'stored') = (stored_at IS NOT NULL)),
     CHECK ((state = 'expected') = (expires_at IS NOT NULL)),
     CHECK (state = 'stored' OR sha256 IS NULL AND unreferenced_since IS NULL)
@@ -2467,6 +2471,10 @@ COMMENT ON COLUMN _asset.stored_at IS 'When its bytes were in the storage; NULL:
 COMMENT ON COLUMN _asset.expires_at IS 'Until when its bytes are expected; NULL: it is stored.';
 COMMENT ON COLUMN _asset.unreferenced_since IS
     'When it was first found that no record refers to it; it is deleted some time later, unless a record refers to it again. NULL: a record refers to it, or it was not looked for.';
+COMMENT ON COLUMN _asset.sniffed IS
+    'The media type that its first bytes show; a browser shows it only if this is its media type. NULL: they show none.';
+COMMENT ON COLUMN _asset.width IS 'Of an image, in pixels; NULL: it is not known.';
+COMMENT ON COLUMN _asset.height IS 'Of an image, in pixels; NULL: it is not known.';
 
 CREATE TABLE _garbage (
     name text COLLATE "C" PRIMARY KEY,

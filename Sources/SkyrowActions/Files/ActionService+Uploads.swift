@@ -39,9 +39,9 @@ extension ActionService {
             try files.enter(begun.holder)
             do throws(SkyrowError) {
                 let incoming = try await storing { () async throws(FileFault) in
-                    try await files.configuration.storage.begin()
+                    try await files.configuration.storage.begin(hashesMD5: hashesMD5)
                 }
-                return Upload(begun, into: incoming, of: files, in: self, hashesMD5: hashesMD5)
+                return Upload(begun, into: incoming, of: files, in: self)
             } catch {
                 files.leave(begun.holder)
                 throw error

@@ -1,4 +1,5 @@
 package import SkyrowModel
+package import SkyrowSystem
 
 /// Where the bytes of an application's files are.
 ///
@@ -9,7 +10,16 @@ package protocol FileStorage: Sendable {
     var kind: String { get }
 
     /// Begins to write a file, which has no name until it is kept.
-    func begin() async throws(FileFault) -> any IncomingFile
+    ///
+    /// - Parameter hashesMD5: whether ``IncomingFile/digests()`` has an MD5 digest.
+    func begin(hashesMD5: Bool) async throws(FileFault) -> any IncomingFile
+
+    /// Continues to write a file that was suspended; nil if it does not exist any more.
+    ///
+    /// - Parameters:
+    ///   - id: The ``IncomingFile/id`` of the file.
+    ///   - length: How many of its bytes are known to be durable. What follows them is removed.
+    func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)?
 
     /// Opens a file; nil if no file has this name.
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile?
@@ -26,27 +36,69 @@ package protocol FileStorage: Sendable {
 
 /// A file that is being written, by one task.
 package protocol IncomingFile: AnyObject, Sendable {
+    /// Identifies the file in the storage until it is kept: a UUID.
+    var id: String { get }
+
     func append(_ part: [UInt8]) async throws(FileFault)
+
+    /// Returns the digests of the bytes so far; those of a file that was suspended are read once more for it.
+    func digests() async throws(FileFault) -> FileDigests
+
+    /// Returns the first bytes so far.
+    ///
+    /// - Parameter count: an upper bound.
+    func first(_ count: Int) async throws(FileFault) -> [UInt8]
 
     /// Makes the file durable under its name.
     ///
     /// After it has returned, a crash of the machine does not lose the file. A file of the same name is replaced.
     func keep(as name: AssetName) async throws(FileFault)
 
-    /// Deletes what was written. Has no effect after ``keep(as:)``.
+    /// Makes the bytes so far durable, for ``FileStorage/resume(_:length:)``. Nothing can be written after it.
+    func suspend() async throws(FileFault)
+
+    /// Deletes what was written. Has no effect after ``keep(as:)`` and ``suspend()``.
     func discard() async
+}
+
+/// The digests of a complete file.
+package struct FileDigests: Hashable, Sendable {
+    /// 32 bytes.
+    package var sha256: [UInt8]
+    /// 16 bytes; nil unless it was asked for.
+    package var md5: [UInt8]?
+
+    package init(sha256: [UInt8], md5: [UInt8]? = nil) {
+        self.sha256 = sha256
+        self.md5 = md5
+    }
 }
 
 /// A file that is open for reading.
 package struct OpenedFile: Sendable {
-    /// The receiver closes it.
-    package let descriptor: CInt
+    package enum Source: Sendable {
+        /// A file of this machine. Several receivers may share it, so it is read at offsets.
+        case descriptor(FileDescriptor)
+        /// A file of another machine.
+        case remote(any RemoteFile)
+    }
+
+    package let source: Source
+    /// In bytes.
     package let size: Int64
 
-    package init(descriptor: CInt, size: Int64) {
-        self.descriptor = descriptor
+    package init(_ source: Source, size: Int64) {
+        self.source = source
         self.size = size
     }
+}
+
+/// A file of another machine.
+package protocol RemoteFile: Sendable {
+    /// Passes the bytes of a range to `body` in their order, and reads on when it returns.
+    ///
+    /// Throws ``FileFault`` if not all of them arrive, and what `body` throws.
+    func read(_ range: Range<Int64>, _ body: @Sendable (_ part: [UInt8]) async throws -> Void) async throws
 }
 
 /// A file in the storage, as a check lists it.

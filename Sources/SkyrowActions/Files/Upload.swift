@@ -1,4 +1,3 @@
-import SkyrowCrypto
 package import SkyrowJSON
 package import SkyrowModel
 import SkyrowProtocol
@@ -61,8 +60,6 @@ package struct UploadedAsset: Sendable {
 package final class Upload: Sendable {
     private struct State {
         var progress: UploadProgress
-        var sha256 = SHA256()
-        var md5: MD5?
         var hasEnded = false
     }
 
@@ -81,8 +78,7 @@ package final class Upload: Sendable {
         _ begun: BegunUpload,
         into incoming: any IncomingFile,
         of files: FileState,
-        in service: ActionService,
-        hashesMD5: Bool
+        in service: ActionService
     ) {
         self.service = service
         self.files = files
@@ -92,7 +88,7 @@ package final class Upload: Sendable {
         limit = begun.limit
         holder = begun.holder
         deadline = service.clock.instant() + files.configuration.time
-        state = Mutex(State(progress: UploadProgress(begun.plan), md5: hashesMD5 ? MD5() : nil))
+        state = Mutex(State(progress: UploadProgress(begun.plan)))
     }
 
     deinit {
@@ -111,8 +107,6 @@ package final class Upload: Sendable {
             try state.withLock { state throws(SkyrowError) in
                 guard !state.hasEnded else { throw .uploadHasEnded }
                 try state.progress.take(part)
-                state.sha256.update(part)
-                state.md5?.update(part)
             }
             try await service.storing { () async throws(FileFault) in try await incoming.append(part) }
         }
@@ -124,7 +118,10 @@ package final class Upload: Sendable {
     /// accepted, `109 Duplicated` if the file is stored already, and `110 ResourceNotFound` if it is no longer expected.
     package func finish(_ checks: UploadChecks = UploadChecks()) async throws(SkyrowError) -> UploadedAsset {
         let uploaded = try await discarding { () async throws(SkyrowError) in
-            let (file, sha256) = try completed(checks)
+            let file = try completed(checks)
+            let digests = try await service.storing { () async throws(FileFault) in try await incoming.digests() }
+            try digests.require(checks)
+            let sha256 = digests.sha256
             return try await isAnnounced ? keepAnnounced(file, sha256) : keepNew(file, sha256)
         }
         end()
@@ -166,21 +163,16 @@ package final class Upload: Sendable {
         }
     }
 
-    /// Returns the file as its row will have it, and its SHA-256.
-    private func completed(_ checks: UploadChecks) throws(SkyrowError) -> (StoredAsset, [UInt8]) {
+    /// Returns the file as its row will have it.
+    private func completed(_ checks: UploadChecks) throws(SkyrowError) -> StoredAsset {
         try state.withLock { state throws(SkyrowError) in
             guard !state.hasEnded else { throw .uploadHasEnded }
-            let (size, contentType) = try state.progress.finish(part: checks.contentType)
-            let sha256 = state.sha256.finish().bytes
-            if let expected = checks.sha256, expected != sha256 { throw .wrongChecksum }
-            if let expected = checks.md5 {
-                guard let md5 = state.md5?.finish() else { throw .unexpected }
-                guard expected == md5 else { throw .wrongChecksum }
-            }
+            let end = try state.progress.finish(part: checks.contentType)
             var file = file
-            file.size = size
-            file.contentType = contentType.rawValue
-            return (file, sha256)
+            file.size = end.size
+            file.contentType = end.contentType.rawValue
+            file.sniffed = end.sniffed
+            return file
         }
     }
 
@@ -207,9 +199,7 @@ package final class Upload: Sendable {
         let storage = files.configuration.storage
         do throws(SkyrowError) {
             let isFirst = try await service.store.assets.markStored(
-                file.name,
-                size: file.size,
-                contentType: file.contentType,
+                file,
                 sha256: sha256,
                 storage: storage.kind
             )
@@ -223,6 +213,17 @@ package final class Upload: Sendable {
         stored.state = .stored
         stored.storedAt = service.clock.now()
         return UploadedAsset(stored, try await service.fileSigner())
+    }
+}
+
+extension FileDigests {
+    /// Throws `108 InvalidArgument` for another checksum than that of the request.
+    func require(_ checks: UploadChecks) throws(SkyrowError) {
+        if let expected = checks.sha256, expected != sha256 { throw .wrongChecksum }
+        if let expected = checks.md5 {
+            guard let md5 else { throw .unexpected }
+            guard expected == md5 else { throw .wrongChecksum }
+        }
     }
 }
 

@@ -82,17 +82,19 @@ struct UploadProgress: Sendable {
         _ = try plan.contentType(sniffed: sniffed)
     }
 
-    /// Returns the size and the media type of the complete file.
+    /// Returns the size and the media type of the complete file, and the type that its first bytes show.
     ///
     /// Throws `108 InvalidArgument` for an empty or shorter one, and for a type that is not accepted.
     ///
     /// - Parameter part: the media type that the body of the request declares.
-    func finish(part: String?) throws(SkyrowError) -> (size: Int64, contentType: MediaType) {
+    func finish(
+        part: String?
+    ) throws(SkyrowError) -> (size: Int64, contentType: MediaType, sniffed: String?) {
         guard received > 0 else { throw .fileEmpty }
         if let size = plan.size, received < size {
             throw .invalidArgument("The file has \(received) of the announced \(size) bytes.", "content-size")
         }
-        return (received, try plan.contentType(sniffed: sniffed, part: part))
+        return (received, try plan.contentType(sniffed: sniffed, part: part), sniffed)
     }
 
     private var sniffed: String? { SniffedType.of(first) }

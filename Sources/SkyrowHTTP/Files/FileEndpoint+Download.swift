@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 import NIOHTTP1
 import SkyrowActions
@@ -6,9 +5,6 @@ import SkyrowModel
 import SkyrowProtocol
 
 extension FileEndpoint {
-    /// The bytes of a file by which its type is recognized.
-    private static let sniffedLength = 512
-
     /// Sends a file that the caller may read, or the part that the head asks for.
     func download(
         _ name: AssetName,
@@ -19,16 +15,11 @@ extension FileEndpoint {
         id: RequestID
     ) async throws(SkyrowError) -> RequestOutcome {
         let download = try await actions.download(name, query.signature, from: sender, id: id)
-        var file: ResponseFile
-        do {
-            file = try ResponseFile(descriptor: download.file.descriptor)
-        } catch {
-            throw unreadable(name, error, id)
-        }
-        let decision = DownloadHead(head, for: download.asset, size: file.range.count)
+        let size = Int(download.file.size)
+        let decision = DownloadHead(head, for: download.asset, size: size)
         switch decision.selection {
         case .unsatisfiable:
-            let error = SkyrowError(.invalidArgument, "The file has \(file.range.count) bytes.")
+            let error = SkyrowError(.invalidArgument, "The file has \(size) bytes.")
             var outcome = RequestOutcome.failure(error, in: .v1, status: decision.status, .download)
             outcome.response.fields += decision.fields
             return outcome
@@ -37,42 +28,45 @@ extension FileEndpoint {
             response.cacheControl = download.cache.control
             return RequestOutcome(response, .download)
         case .whole, .part:
-            let first = try await first(of: file, name, id)
             let served = ServedFile(
                 filename: download.asset.filename,
                 contentType: download.asset.contentType,
-                sniffed: SniffedType.of(first.readableBytesView),
+                sniffed: download.asset.sniffed,
                 forcesDownload: query.forcesDownload
             )
-            if case .part(let range) = decision.selection { file = file.sending(range) }
-            file.onSend = { actions.noteFileSent(Int64($0)) }
+            var range = 0..<size
+            if case .part(let part) = decision.selection { range = part }
             var response = HTTPResponse(
                 status: decision.status,
                 fields: decision.fields + DownloadHead.fields(of: served),
                 contentType: .other(served.contentType),
-                body: .file(file)
+                body: ResponseBody(download.file, range) { actions.noteFileSent(Int64($0)) }
             )
             response.cacheControl = download.cache.control
             return RequestOutcome(response, .download)
         }
     }
+}
 
-    private func first(
-        of file: ResponseFile,
-        _ name: AssetName,
-        _ id: RequestID
-    ) async throws(SkyrowError) -> ByteBuffer {
-        do {
-            return try await file.first(Self.sniffedLength)
-        } catch is CancellationError {
-            throw .responseTimedOut
-        } catch {
-            throw unreadable(name, error, id)
+extension ResponseBody {
+    /// A part of a file.
+    ///
+    /// - Parameter onSend: Called with the number of bytes that were handed to the connection.
+    fileprivate init(_ file: OpenedFile, _ range: Range<Int>, onSend: @escaping @Sendable (Int) -> Void) {
+        switch file.source {
+        case .descriptor(let descriptor):
+            var body = ResponseFile(descriptor, range: range)
+            body.onSend = onSend
+            self = .file(body)
+        case .remote(let remote):
+            self = .stream(
+                ResponseStream(length: range.count) { writer in
+                    try await remote.read(Int64(range.lowerBound)..<Int64(range.upperBound)) { part in
+                        try await writer.write(ByteBuffer(bytes: part))
+                        onSend(part.count)
+                    }
+                }
+            )
         }
-    }
-
-    private func unreadable(_ name: AssetName, _ error: any Error, _ id: RequestID) -> SkyrowError {
-        logger.error("A file could not be read", metadata: ["file": "\(name.id)", "error": "\(error)"])
-        return SkyrowError(.unexpectedError, "The file could not be read.").withRequestID(id.description)
     }
 }

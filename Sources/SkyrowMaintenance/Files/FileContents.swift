@@ -9,10 +9,13 @@ package struct FileContents: Hashable, Sendable {
     /// In bytes.
     package var size: Int64
     package var sha256: [UInt8]
+    /// The media type that the first bytes show; nil if they show none.
+    package var sniffed: String?
 
-    package init(size: Int64, sha256: [UInt8]) {
+    package init(size: Int64, sha256: [UInt8], sniffed: String? = nil) {
         self.size = size
         self.sha256 = sha256
+        self.sniffed = sniffed
     }
 
     /// Bytes of a file that are in memory at a time.
@@ -25,6 +28,7 @@ package struct FileContents: Hashable, Sendable {
         var hash = SHA256()
         size = 0
         while case let part = try next(), !part.isEmpty {
+            if size == 0 { sniffed = SniffedType.of(part.prefix(SniffedType.examinedBytes)) }
             hash.update(part)
             size += Int64(part.count)
         }
@@ -61,15 +65,33 @@ extension FileStorage {
     /// Opens a file; nil if it does not exist.
     package func file(_ name: AssetName) async throws(ToolError) -> FileDescriptor? {
         let file = try await failingAsTool { () async throws(FileFault) in try await open(name) }
-        return file.map { FileDescriptor(owning: $0.descriptor) }
+        guard let file else { return nil }
+        switch file.source {
+        case .descriptor(let descriptor): return descriptor
+        case .remote(let remote): return try await copy(of: remote, size: file.size)
+        }
     }
 
     /// Returns the size of a file in bytes; nil if it does not exist.
     func size(of name: AssetName) async throws(ToolError) -> Int64? {
         let file = try await failingAsTool { () async throws(FileFault) in try await open(name) }
-        guard let file else { return nil }
-        close(file.descriptor)
-        return file.size
+        return file?.size
+    }
+
+    /// Returns a temporary file with the bytes of a file of another machine.
+    private func copy(of remote: any RemoteFile, size: Int64) async throws(ToolError) -> FileDescriptor {
+        let copy = try FileDescriptor.temporary()
+        do {
+            try await remote.read(0..<size) { part in try copy.write(part) }
+        } catch let fault as FileFault {
+            throw ToolError(fault)
+        } catch let error as ToolError {
+            throw error
+        } catch {
+            throw .failure("A file cannot be read: \(error)")
+        }
+        lseek(copy.number, 0, SEEK_SET)
+        return copy
     }
 
     /// Reads a file; nil if it does not exist.
@@ -97,7 +119,7 @@ extension FileStorage {
         _ next: () throws(ToolError) -> [UInt8],
         check: (FileContents) throws(ToolError) -> Void = { _ in }
     ) async throws(ToolError) -> FileContents {
-        let file = try await failingAsTool { () async throws(FileFault) in try await begin() }
+        let file = try await failingAsTool { () async throws(FileFault) in try await begin(hashesMD5: false) }
         do throws(ToolError) {
             let contents = try await FileContents.read(next) { part throws(ToolError) in
                 try await failingAsTool { () async throws(FileFault) in try await file.append(part) }
@@ -119,9 +141,16 @@ private func failingAsTool<Success>(
     do throws(FileFault) {
         return try await body()
     } catch {
-        switch error {
-        case .noSpace: throw .failure("The disk of the files is full.")
-        case .unavailable(let reason): throw .failure("The files cannot be used: \(reason)")
-        }
+        throw ToolError(error)
+    }
+}
+
+extension ToolError {
+    fileprivate init(_ fault: FileFault) {
+        self =
+            switch fault {
+            case .noSpace: .failure("The disk of the files is full.")
+            case .unavailable(let reason): .failure("The files cannot be used: \(reason)")
+            }
     }
 }

@@ -175,7 +175,7 @@ private struct Comparison {
         case .nothing: break
         case .adopt:
             guard let contents = try await storage.contents(of: file.name) else { return }
-            let asset = StoredAsset(adopting: file.name, size: contents.size)
+            let asset = StoredAsset(adopting: file.name, contents)
             if try await assets.adopt(asset, sha256: contents.sha256, storage: storage.kind) { result.adopted += 1 }
         case .remove:
             guard run.age(of: file) >= FileVerification.removalAge else { return }
@@ -187,15 +187,16 @@ private struct Comparison {
 
 extension StoredAsset {
     /// The row of a file that was found in the storage: without an uploader, and with the media type of its extension.
-    init(adopting name: AssetName, size: Int64) {
+    init(adopting name: AssetName, _ contents: FileContents) {
         let filename = String(name.filename)
         self.init(
             name: name,
             filename: filename,
             contentType: MediaTypes.type(ofFilename: filename) ?? "application/octet-stream",
-            size: size,
+            size: contents.size,
             state: .stored,
-            owner: nil
+            owner: nil,
+            sniffed: contents.sniffed
         )
     }
 }

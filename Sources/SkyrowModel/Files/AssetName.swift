@@ -35,6 +35,11 @@ public struct AssetName: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether a text in UTF-8 is a UUID in lowercase, as names begin with.
+    package static func isID(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.count == idLength && isName(Array(bytes) + [UInt8(ascii: "-"), UInt8(ascii: "_")])
+    }
+
     /// Makes the name of a file.
     ///
     /// - Parameters:

@@ -18,6 +18,10 @@ package struct StoredAsset: Hashable, Sendable {
     /// The user who uploaded it; nil for an upload with a key alone.
     package var owner: UserID?
     package var storedAt: Timestamp?
+    /// The media type that its first bytes show; nil if they show none.
+    package var sniffed: String?
+    /// Of an image, in pixels; nil if they are not known.
+    package var dimensions: PixelSize?
 
     package init(
         name: AssetName,
@@ -26,7 +30,9 @@ package struct StoredAsset: Hashable, Sendable {
         size: Int64,
         state: State,
         owner: UserID?,
-        storedAt: Timestamp? = nil
+        storedAt: Timestamp? = nil,
+        sniffed: String? = nil,
+        dimensions: PixelSize? = nil
     ) {
         self.name = name
         self.filename = filename
@@ -35,5 +41,18 @@ package struct StoredAsset: Hashable, Sendable {
         self.state = state
         self.owner = owner
         self.storedAt = storedAt
+        self.sniffed = sniffed
+        self.dimensions = dimensions
+    }
+}
+
+/// The width and the height of an image, in pixels.
+package struct PixelSize: Hashable, Sendable {
+    package var width: Int
+    package var height: Int
+
+    package init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
     }
 }

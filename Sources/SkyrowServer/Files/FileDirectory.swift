@@ -45,15 +45,35 @@ struct FileDirectory: Sendable {
 
     // MARK: - Files in it
 
-    /// Creates a file that only its owner can use, and opens it for writing; the caller closes the descriptor.
+    /// Creates a file that only its owner can use, and opens it for reading and writing; the caller closes the descriptor.
     func createFile(_ name: String) throws(FileFault) -> CInt {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let number = uninterrupted { openat(directory.number, name, flags, 0o600) }
         guard number >= 0 else { throw .system("Cannot create \(path)/\(name)") }
         return number
     }
 
-    /// Opens a regular file for reading; nil if nothing has this name. The caller closes the descriptor.
+    /// Opens a file that was created in this directory, cuts it to a length, and continues behind its end; nil if nothing has this
+    /// name, and if it is shorter.
+    func resumeFile(_ name: String, length: Int64) throws(FileFault) -> FileDescriptor? {
+        let number = uninterrupted {
+            openat(directory.number, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+        guard number >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .system("Cannot open \(path)/\(name)")
+        }
+        let file = FileDescriptor(owning: number)
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw .system("Cannot inspect \(path)/\(name)") }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size >= length else { return nil }
+        guard ftruncate(number, off_t(length)) == 0, lseek(number, 0, SEEK_END) == length else {
+            throw .system("Cannot continue \(path)/\(name)")
+        }
+        return file
+    }
+
+    /// Opens a regular file for reading; nil if nothing has this name.
     func openFile(_ name: String) throws(FileFault) -> OpenedFile? {
         // With O_NONBLOCK, opening a FIFO does not wait for a writer.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -62,17 +82,13 @@ struct FileDirectory: Sendable {
             if errno == ENOENT { return nil }
             throw .system("Cannot open \(path)/\(name)")
         }
+        let file = FileDescriptor(owning: number)
         var status = stat()
-        guard fstat(number, &status) == 0 else {
-            let fault = FileFault.system("Cannot inspect \(path)/\(name)")
-            close(number)
-            throw fault
-        }
+        guard fstat(number, &status) == 0 else { throw .system("Cannot inspect \(path)/\(name)") }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            close(number)
             throw .unavailable("\(path)/\(name) is not a regular file.")
         }
-        return OpenedFile(descriptor: number, size: Int64(status.st_size))
+        return OpenedFile(.descriptor(file), size: Int64(status.st_size))
     }
 
     /// Returns the size and the time of a regular file; nil for anything else, and if nothing has this name.

@@ -64,10 +64,20 @@ package struct LocalFileStorage: FileStorage {
 
     // MARK: - Files
 
-    package func begin() async throws(FileFault) -> any IncomingFile {
+    package func begin(hashesMD5: Bool) async throws(FileFault) -> any IncomingFile {
         try await FileThreads.writing.run { () throws(FileFault) in
-            let name = UUIDText().description
-            return LocalIncomingFile(try incomingFiles().createFile(name), name: name, in: self)
+            let id = UUIDText().description
+            let file = FileDescriptor(owning: try incomingFiles().createFile(id))
+            return LocalIncomingFile(file, id: id, in: self, digester: FileDigester(hashesMD5: hashesMD5))
+        }
+    }
+
+    package func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)? {
+        // It becomes a part of a path.
+        guard AssetName.isID(id.utf8) else { return nil }
+        return try await FileThreads.writing.run { () throws(FileFault) in
+            guard let file = try incomingFiles().resumeFile(id, length: length) else { return nil }
+            return LocalIncomingFile(file, id: id, in: self, digester: nil)
         }
     }
 
@@ -136,7 +146,7 @@ package struct LocalFileStorage: FileStorage {
     // MARK: - What an incoming file becomes
 
     /// Gives a file its name and makes that durable; may wait for the disk.
-    fileprivate func place(_ incoming: String, as name: AssetName) throws(FileFault) {
+    func place(_ incoming: String, as name: AssetName) throws(FileFault) {
         let shard = try shard(of: name)
         try incomingFiles().moveFile(incoming, to: shard, as: name.rawValue)
         try shard.synchronize()
@@ -156,11 +166,15 @@ package struct LocalFileStorage: FileStorage {
         return shard
     }
 
-    /// Closes and removes a file in `incoming`, if it is still there; may wait for the disk.
-    fileprivate func discard(_ incoming: String, _ descriptor: CInt) {
+    /// Makes the names of the files in `incoming` durable; may wait for the disk.
+    func synchronizeIncoming() throws(FileFault) {
+        try incomingFiles().synchronize()
+    }
+
+    /// Removes a file in `incoming`, if it is still there; may wait for the disk.
+    func discard(_ incoming: String) {
         // What cannot be removed now is swept later.
         _ = try? incomingFiles().removeFile(incoming)
-        close(descriptor)
     }
 }
 
@@ -172,75 +186,6 @@ private final class DurableNames: Sendable {
 
     func insert(_ name: String) {
         names.withLock { _ = $0.insert(name) }
-    }
-}
-
-/// A file in `incoming`, which is removed with its last reference unless it was kept.
-private final class LocalIncomingFile: IncomingFile {
-    private let storage: LocalFileStorage
-    /// In `incoming`.
-    private let name: String
-    /// nil after the file was kept or discarded.
-    ///
-    /// The threads of files hold the lock while they wait for the disk, so no call uses a closed descriptor.
-    private let descriptor: Mutex<CInt?>
-
-    init(_ descriptor: CInt, name: String, in storage: LocalFileStorage) {
-        self.descriptor = Mutex(descriptor)
-        self.name = name
-        self.storage = storage
-    }
-
-    deinit {
-        guard let descriptor = descriptor.withLock({ $0 }) else { return }
-        FileThreads.writing.start { [storage, name] in storage.discard(name, descriptor) }
-    }
-
-    func append(_ part: [UInt8]) async throws(FileFault) {
-        try await whileOpen { (descriptor: inout CInt?, number) throws(FileFault) in
-            try write(part, to: number)
-        }
-    }
-
-    func keep(as name: AssetName) async throws(FileFault) {
-        try await whileOpen { [storage, own = self.name] (descriptor: inout CInt?, number) throws(FileFault) in
-            guard uninterrupted({ fsync(number) }) == 0 else { throw .system("Cannot write the file \(name)") }
-            try storage.place(own, as: name)
-            close(number)
-            descriptor = nil
-        }
-    }
-
-    func discard() async {
-        try? await whileOpen { [storage, name] (descriptor: inout CInt?, number) throws(FileFault) in
-            storage.discard(name, number)
-            descriptor = nil
-        }
-    }
-
-    /// Runs work on a thread of files; throws if the file was kept or discarded before.
-    private func whileOpen(
-        _ work: @escaping @Sendable (inout CInt?, CInt) throws(FileFault) -> Void
-    ) async throws(FileFault) {
-        try await FileThreads.writing.run { [self] () throws(FileFault) in
-            try descriptor.withLock { descriptor throws(FileFault) in
-                guard let number = descriptor else { throw .unavailable("The incoming file \(name) is closed.") }
-                try work(&descriptor, number)
-            }
-        }
-    }
-}
-
-/// Writes all of the bytes; may wait for the disk.
-private func write(_ bytes: [UInt8], to descriptor: CInt) throws(FileFault) {
-    var written = 0
-    while written < bytes.count {
-        let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        if count < 0 {
-            guard errno == EINTR else { throw .system("Cannot write an incoming file") }
-        } else {
-            written += count
-        }
     }
 }
 

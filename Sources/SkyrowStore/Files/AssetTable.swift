@@ -25,7 +25,7 @@ package struct AssetTotals: Hashable, Sendable {
 /// ```swift
 /// guard try await store.assets.announce(asset, limit: 100) else { throw … }
 /// // The bytes are in the storage.
-/// try await store.assets.markStored(asset.name, size: 3, contentType: "image/png", sha256: digest)
+/// try await store.assets.markStored(asset, sha256: digest)
 /// ```
 package struct AssetTable: StoreTable, Sendable {
     /// Upper bound on the announced files without an uploader.
@@ -81,7 +81,8 @@ package struct AssetTable: StoreTable, Sendable {
     private func row(of asset: StoredAsset) -> NewRow {
         [
             "name": "\(asset.name.rawValue)", "filename": "\(asset.filename)", "content_type": "\(asset.contentType)",
-            "size": "\(asset.size)", "owner": "\(asset.owner as UserID?)",
+            "size": "\(asset.size)", "owner": "\(asset.owner as UserID?)", "sniffed": "\(asset.sniffed)",
+            "width": "\(asset.dimensions?.width)", "height": "\(asset.dimensions?.height)",
         ]
     }
 
@@ -101,10 +102,10 @@ package struct AssetTable: StoreTable, Sendable {
     /// Records that the bytes of an announced file are in the storage; returns false if they were there before.
     ///
     /// Throws `110 ResourceNotFound` if no file of this name is expected any more.
+    ///
+    /// - Parameter asset: the file as it was received; its uploader and file name are those of the announcement.
     package func markStored(
-        _ name: AssetName,
-        size: Int64,
-        contentType: String,
+        _ asset: StoredAsset,
         sha256: [UInt8],
         storage: String = "local"
     ) async throws(SkyrowError) -> Bool {
@@ -117,14 +118,15 @@ package struct AssetTable: StoreTable, Sendable {
             """
             WITH done AS (
                 UPDATE \(schema.internal)._asset AS asset
-                SET state = 'stored', stored_at = now(), expires_at = NULL, size = \(size), content_type = \(contentType),
-                    sha256 = \(sha256), storage = \(storage)
-                WHERE asset.name = \(name.rawValue) AND asset.state = 'expected'
+                SET state = 'stored', stored_at = now(), expires_at = NULL, size = \(asset.size),
+                    content_type = \(asset.contentType), sniffed = \(asset.sniffed), width = \(asset.dimensions?.width),
+                    height = \(asset.dimensions?.height), sha256 = \(sha256), storage = \(storage)
+                WHERE asset.name = \(asset.name.rawValue) AND asset.state = 'expected'
                 RETURNING asset.name
             )
             SELECT \($0) FROM (SELECT
                 EXISTS (SELECT FROM done) AS is_done,
-                EXISTS (SELECT FROM \(schema.internal)._asset AS asset WHERE asset.name = \(name.rawValue)) AS is_known
+                EXISTS (SELECT FROM \(schema.internal)._asset AS asset WHERE asset.name = \(asset.name.rawValue)) AS is_known
             ) AS outcome
             """
         }
@@ -226,7 +228,8 @@ package struct AssetTable: StoreTable, Sendable {
             )
             ON CONFLICT (name) DO UPDATE
             SET state = 'stored', stored_at = now(), expires_at = NULL, size = EXCLUDED.size, sha256 = EXCLUDED.sha256,
-                content_type = EXCLUDED.content_type, storage = EXCLUDED.storage
+                content_type = EXCLUDED.content_type, sniffed = EXCLUDED.sniffed, width = EXCLUDED.width,
+                height = EXCLUDED.height, storage = EXCLUDED.storage
             WHERE known.state = 'expected'
             """
         )
@@ -244,7 +247,10 @@ extension StoredAsset {
                 size: Int64,
                 state: String,
                 owner: UserID?,
-                storedAt: Timestamp?
+                storedAt: Timestamp?,
+                sniffed: String?,
+                width: Int64?,
+                height: Int64?
             ) -> StoredAsset? in
             guard let name = AssetName(name), let state = State(rawValue: state) else { return nil }
             return StoredAsset(
@@ -254,7 +260,11 @@ extension StoredAsset {
                 size: size,
                 state: state,
                 owner: owner,
-                storedAt: storedAt
+                storedAt: storedAt,
+                sniffed: sniffed,
+                dimensions: width.flatMap { width in
+                    height.map { PixelSize(width: Int(width), height: Int($0)) }
+                }
             )
         },
         "asset.name",
@@ -263,7 +273,10 @@ extension StoredAsset {
         "asset.size",
         "asset.state",
         "asset.owner",
-        "asset.stored_at"
+        "asset.stored_at",
+        "asset.sniffed",
+        "asset.width",
+        "asset.height"
     )
 }
 

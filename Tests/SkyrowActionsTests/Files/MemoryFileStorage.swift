@@ -1,6 +1,9 @@
 import Foundation
 import SkyrowConcurrency
+import SkyrowJSON
 import SkyrowModel
+import SkyrowSystem
+import SkyrowTestSupport
 import Synchronization
 
 @testable import SkyrowActions
@@ -18,6 +21,7 @@ final class MemoryFileStorage: FileStorage {
         var files: [AssetName: [UInt8]] = [:]
         var faults: [Step: FileFault] = [:]
         var incoming = 0
+        var suspended: [String: [UInt8]] = [:]
         var sweeps: [Duration] = []
         var onKeep: @Sendable (AssetName) async -> Void = { _ in }
     }
@@ -52,10 +56,21 @@ final class MemoryFileStorage: FileStorage {
 
     // MARK: - FileStorage
 
-    func begin() async throws(FileFault) -> any IncomingFile {
+    func begin(hashesMD5: Bool) async throws(FileFault) -> any IncomingFile {
         try check(.begin)
         state.withLock { $0.incoming += 1 }
-        return Incoming(self)
+        return Incoming(self, UUIDText().description, [], hashesMD5: hashesMD5)
+    }
+
+    func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)? {
+        try check(.begin)
+        let bytes = state.withLock { state -> [UInt8]? in
+            guard let bytes = state.suspended[id], bytes.count >= length else { return nil }
+            state.suspended[id] = nil
+            state.incoming += 1
+            return bytes
+        }
+        return bytes.map { Incoming(self, id, Array($0.prefix(Int(length))), hashesMD5: false) }
     }
 
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? {
@@ -66,7 +81,8 @@ final class MemoryFileStorage: FileStorage {
         defer { fclose(file) }
         fwrite(bytes, 1, bytes.count, file)
         fflush(file)
-        return OpenedFile(descriptor: dup(fileno(file)), size: Int64(bytes.count))
+        let descriptor = FileDescriptor(owning: dup(fileno(file)))
+        return OpenedFile(.descriptor(descriptor), size: Int64(bytes.count))
     }
 
     func delete(_ name: AssetName) async throws(FileFault) {
@@ -83,16 +99,37 @@ final class MemoryFileStorage: FileStorage {
     }
 
     private final class Incoming: IncomingFile {
+        let id: String
         private let storage: MemoryFileStorage
-        private let bytes = Mutex<[UInt8]?>([])
+        private let bytes: Mutex<[UInt8]?>
+        private let hashesMD5: Bool
 
-        init(_ storage: MemoryFileStorage) {
+        init(_ storage: MemoryFileStorage, _ id: String, _ bytes: [UInt8], hashesMD5: Bool) {
             self.storage = storage
+            self.id = id
+            self.bytes = Mutex(bytes)
+            self.hashesMD5 = hashesMD5
         }
 
         func append(_ part: [UInt8]) async throws(FileFault) {
             try storage.check(.append)
             bytes.withLock { $0? += part }
+        }
+
+        func digests() async throws(FileFault) -> FileDigests {
+            var digester = FileDigester(hashesMD5: hashesMD5)
+            digester.update(bytes.withLock { $0 ?? [] })
+            return digester.digests
+        }
+
+        func first(_ count: Int) async throws(FileFault) -> [UInt8] {
+            bytes.withLock { Array(($0 ?? []).prefix(count)) }
+        }
+
+        func suspend() async throws(FileFault) {
+            try storage.check(.append)
+            guard let written = end() else { return }
+            storage.state.withLock { $0.suspended[id] = written }
         }
 
         func keep(as name: AssetName) async throws(FileFault) {

@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
 import SkyrowActions
+import SkyrowJSON
 import SkyrowModel
+import SkyrowSystem
 import SkyrowTestSupport
 import Synchronization
 
@@ -10,6 +12,7 @@ final class TestFileStorage: FileStorage {
     private struct State {
         var names: Set<AssetName> = []
         var incoming = 0
+        var suspended: [String: [UInt8]] = [:]
         var largestPart = 0
         var fault: FileFault?
         var gate: Gate<Void>?
@@ -56,10 +59,20 @@ final class TestFileStorage: FileStorage {
 
     // MARK: - FileStorage
 
-    func begin() async throws(FileFault) -> any IncomingFile {
+    func begin(hashesMD5: Bool) async throws(FileFault) -> any IncomingFile {
         if case .unavailable? = state.withLock({ $0.fault }) { try check() }
         state.withLock { $0.incoming += 1 }
-        return Incoming(self)
+        return Incoming(self, UUIDText().description, [], hashesMD5: hashesMD5)
+    }
+
+    func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)? {
+        let bytes = state.withLock { state -> [UInt8]? in
+            guard let bytes = state.suspended[id], bytes.count >= length else { return nil }
+            state.suspended[id] = nil
+            state.incoming += 1
+            return bytes
+        }
+        return bytes.map { Incoming(self, id, Array($0.prefix(Int(length))), hashesMD5: false) }
     }
 
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? {
@@ -68,7 +81,7 @@ final class TestFileStorage: FileStorage {
         guard descriptor >= 0 else { return nil }
         var status = stat()
         _ = fstat(descriptor, &status)
-        return OpenedFile(descriptor: descriptor, size: Int64(status.st_size))
+        return OpenedFile(.descriptor(FileDescriptor(owning: descriptor)), size: Int64(status.st_size))
     }
 
     func delete(_ name: AssetName) async throws(FileFault) {
@@ -82,11 +95,16 @@ final class TestFileStorage: FileStorage {
     func sweep(olderThan age: Duration) async throws(FileFault) -> Int { 0 }
 
     private final class Incoming: IncomingFile {
+        let id: String
         private let storage: TestFileStorage
-        private let bytes = Mutex<[UInt8]?>([])
+        private let bytes: Mutex<[UInt8]?>
+        private let hashesMD5: Bool
 
-        init(_ storage: TestFileStorage) {
+        init(_ storage: TestFileStorage, _ id: String, _ bytes: [UInt8], hashesMD5: Bool) {
             self.storage = storage
+            self.id = id
+            self.bytes = Mutex(bytes)
+            self.hashesMD5 = hashesMD5
         }
 
         func append(_ part: [UInt8]) async throws(FileFault) {
@@ -97,6 +115,22 @@ final class TestFileStorage: FileStorage {
             try? await gate?.value()
             try storage.check()
             bytes.withLock { $0?.append(contentsOf: part) }
+        }
+
+        func digests() async throws(FileFault) -> FileDigests {
+            var digester = FileDigester(hashesMD5: hashesMD5)
+            digester.update(bytes.withLock { $0 ?? [] })
+            return digester.digests
+        }
+
+        func first(_ count: Int) async throws(FileFault) -> [UInt8] {
+            bytes.withLock { Array(($0 ?? []).prefix(count)) }
+        }
+
+        func suspend() async throws(FileFault) {
+            try storage.check()
+            guard let written = end() else { return }
+            storage.state.withLock { $0.suspended[id] = written }
         }
 
         func keep(as name: AssetName) async throws(FileFault) {

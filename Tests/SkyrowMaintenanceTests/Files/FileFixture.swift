@@ -45,7 +45,7 @@ struct FileFixture {
 
     /// Writes a file that was changed some time before ``time``, without a row.
     func write(_ name: AssetName, _ text: String, age: Double = 7 * 86_400) async throws {
-        let file = try await storage.begin()
+        let file = try await storage.begin(hashesMD5: false)
         try await file.append(Array(text.utf8))
         try await file.keep(as: name)
         let unix = Double(Self.time.microseconds + Timestamp.unixEpochOffset) / 1e6
@@ -105,7 +105,12 @@ struct DisturbedStorage: FileStorage {
 
     var kind: String { storage.kind }
 
-    func begin() async throws(FileFault) -> any IncomingFile { try await storage.begin() }
+    func begin(hashesMD5: Bool) async throws(FileFault) -> any IncomingFile {
+        try await storage.begin(hashesMD5: hashesMD5)
+    }
+    func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)? {
+        try await storage.resume(id, length: length)
+    }
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? { try await storage.open(name) }
     func delete(_ name: AssetName) async throws(FileFault) { try await storage.delete(name) }
     func sweep(olderThan age: Duration) async throws(FileFault) -> Int { try await storage.sweep(olderThan: age) }

@@ -22,7 +22,7 @@ import Testing
         #expect(storage.kind == "local")
         #expect(contents(files) == ["app"] && contents(own) == ["incoming"])
 
-        let file = try await storage.begin()
+        let file = try await storage.begin(hashesMD5: false)
         try await file.append(Array("cat".utf8))
         // Until it is kept, it has no name.
         let incoming = try #require(contents(own + "/incoming").first)
@@ -114,7 +114,7 @@ import Testing
     @Test func aDiscardedFileLeavesNothing() async throws {
         let folder = try TemporaryDirectory()
         let storage = try await Self.storage(in: folder.path)
-        let file = try await storage.begin()
+        let file = try await storage.begin(hashesMD5: false)
         try await file.append([1, 2, 3])
         await file.discard()
         await file.discard()
@@ -127,7 +127,7 @@ import Testing
     @Test func aKeptFileIsFinished() async throws {
         let folder = try TemporaryDirectory()
         let storage = try await Self.storage(in: folder.path)
-        let file = try await storage.begin()
+        let file = try await storage.begin(hashesMD5: false)
         try await file.append(Array("kept".utf8))
         try await file.keep(as: fileName("7b", 1))
         await #expect(throws: FileFault.self) { try await file.append([4]) }
@@ -142,7 +142,7 @@ import Testing
         let incoming = folder.path + "/files/app/incoming"
         let storage = try await Self.storage(in: folder.path)
         func begin() async throws {
-            let file = try await storage.begin()
+            let file = try await storage.begin(hashesMD5: false)
             try await file.append([1])
             #expect(contents(incoming).count == 1)
         }
@@ -155,7 +155,7 @@ import Testing
         let storage = try await Self.storage(in: folder.path)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            let file = try await storage.begin()
+            let file = try await storage.begin(hashesMD5: false)
             try await file.append([1])
             await file.discard()
             try await storage.store("kept", as: fileName())
@@ -259,7 +259,7 @@ import Testing
         try setTime("\(own)/incoming/folder", now - 90_000)
         try await storage.store("kept", as: fileName())
         try setTime("\(own)/7b/\(fileName())", now - 90_000)
-        let running = try await storage.begin()
+        let running = try await storage.begin(hashesMD5: false)
 
         #expect(try await storage.sweep(olderThan: .seconds(86_400)) == 2)
         #expect(contents(own + "/incoming").count == 4)
@@ -310,7 +310,7 @@ import Testing
 
         try FileManager.default.removeItem(atPath: own + "/incoming")
         try FileManager.default.createSymbolicLink(atPath: own + "/incoming", withDestinationPath: other)
-        await #expect(throws: FileFault.self) { try await storage.begin() }
+        await #expect(throws: FileFault.self) { try await storage.begin(hashesMD5: false) }
         await #expect(throws: FileFault.self) { try await storage.sweep(olderThan: .zero) }
         #expect(contents(other).count == 1)
 
@@ -351,7 +351,7 @@ import Testing
         let fault = FileFault.unavailable("Cannot open the directory \(path): No such file or directory.")
         await #expect(throws: fault) { try await storage.open(fileName()) }
         await #expect(throws: fault) { try await storage.delete(fileName()) }
-        await #expect(throws: fault) { try await storage.begin() }
+        await #expect(throws: fault) { try await storage.begin(hashesMD5: false) }
         await #expect(throws: fault) { try await storage.files(after: nil, limit: 1) }
         await #expect(throws: fault) { try await storage.sweep(olderThan: .zero) }
         #expect(contents(folder.path + "/files") == ["app.away"])

@@ -15,7 +15,7 @@ func fileName(_ shard: String = "7b", _ number: Int = 1, _ filename: String = "c
 extension LocalFileStorage {
     /// Stores a file in parts.
     func store(_ parts: [[UInt8]], as name: AssetName) async throws(FileFault) {
-        let file = try await begin()
+        let file = try await begin(hashesMD5: false)
         for part in parts { try await file.append(part) }
         try await file.keep(as: name)
     }
@@ -39,7 +39,7 @@ extension LocalFileStorage {
 extension OpenedFile {
     /// Reads the file and closes it.
     func bytes() throws -> [UInt8] {
-        let file = FileDescriptor(owning: descriptor)
+        guard case .descriptor(let file) = source else { return [] }
         var bytes: [UInt8] = []
         while case let part = try file.read(upTo: 65536), !part.isEmpty { bytes += part }
         return bytes

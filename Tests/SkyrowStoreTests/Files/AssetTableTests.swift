@@ -29,6 +29,15 @@ import Testing
         }
     }
 
+    /// An announced file as its bytes turned out.
+    private func received(_ number: Int, size: Int64 = 3) -> StoredAsset {
+        var asset = announced(number)
+        asset.size = size
+        (asset.contentType, asset.sniffed) = ("image/png", "image/png")
+        asset.dimensions = PixelSize(width: 2, height: 1)
+        return asset
+    }
+
     @Test func anAnnouncedFileBecomesAStoredOneOnce() async throws {
         try await withAssets { f in
             let name = file(1)
@@ -36,17 +45,18 @@ import Testing
             #expect(try await f.assets.announce(announced(1), limit: 1))
             #expect(try await f.assets.asset(name) == announced(1))
             #expect(
-                try await f.assets.markStored(name, size: 3, contentType: "image/png", sha256: Self.digest)
+                try await f.assets.markStored(received(1), sha256: Self.digest)
             )
             let stored = try #require(try await f.assets.asset(name))
             #expect(stored.state == .stored && stored.size == 3 && stored.contentType == "image/png")
+            #expect(stored.sniffed == "image/png" && stored.dimensions == PixelSize(width: 2, height: 1))
             #expect(stored.filename == "ä.png" && stored.owner == "ann" && stored.storedAt != nil)
             #expect(
-                try await !f.assets.markStored(name, size: 4, contentType: "text/plain", sha256: Self.digest)
+                try await !f.assets.markStored(received(1, size: 4), sha256: Self.digest)
             )
             #expect(try await f.assets.asset(name) == stored)
             await expect(.resourceNotFound) { () async throws(SkyrowError) in
-                _ = try await f.assets.markStored(file(2), size: 3, contentType: "image/png", sha256: Self.digest)
+                _ = try await f.assets.markStored(received(2), sha256: Self.digest)
             }
         }
     }
@@ -60,7 +70,7 @@ import Testing
             for number in 5..<10 { #expect(try await f.assets.announce(announced(number, owner: nil), limit: 3)) }
             // A file whose bytes have arrived, and one that is not expected any more, make room.
             #expect(
-                try await f.assets.markStored(file(0), size: 3, contentType: "image/png", sha256: Self.digest)
+                try await f.assets.markStored(received(0), sha256: Self.digest)
             )
             #expect(try await f.assets.announce(announced(3), limit: 3))
             #expect(try await !f.assets.announce(announced(10), limit: 3))
@@ -95,7 +105,7 @@ import Testing
             "name = 'a.png'", "name = '../a.png'", "name = upper(name)", "name = left(name, 37)", "name = name || '/'",
             "name = rpad(name, 154, 'x')", "state = 'stored'", "size = -1", "filename = repeat('x', 1025)",
             "content_type = repeat('x', 256)", "sha256 = '\\x01'", "sha256 = sha256('')", "expires_at = NULL",
-            "unreferenced_since = now()", "storage = ''", "owner = 'ghost'",
+            "unreferenced_since = now()", "width = 1", "width = 0, height = 1", "storage = ''", "owner = 'ghost'",
         ]
     )
     func theDatabaseRefusesARowThatIsNoFile(_ change: String) async throws {
@@ -109,7 +119,7 @@ import Testing
     @Test func whatDoesNotArriveWithinADayIsGarbage() async throws {
         try await withAssets { f in
             for number in 0..<5 { _ = try await f.assets.announce(announced(number), limit: 9) }
-            _ = try await f.assets.markStored(file(0), size: 3, contentType: "image/png", sha256: Self.digest)
+            _ = try await f.assets.markStored(received(0), sha256: Self.digest)
             #expect(try await f.assets.expire() == 0)
             // psql may have made a record refer to one of them.
             try await f.psql(
@@ -126,7 +136,7 @@ import Testing
             try await f.assets.forget([file(1)])
             #expect(try await f.assets.garbage(after: nil, limit: 9).map(\.name) == [file(2)])
             await expect(.resourceNotFound) { () async throws(SkyrowError) in
-                _ = try await f.assets.markStored(file(1), size: 3, contentType: "image/png", sha256: Self.digest)
+                _ = try await f.assets.markStored(received(1), sha256: Self.digest)
             }
         }
     }

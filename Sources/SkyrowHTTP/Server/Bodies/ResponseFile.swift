@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+package import SkyrowSystem
 
 /// A file, or a range of it, as the body of a response.
 ///
@@ -21,14 +22,7 @@ package struct ResponseFile: Sendable {
     package init(path: String, range: Range<Int>? = nil) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "open") }
-        try self.init(descriptor: descriptor, range: range)
-    }
-
-    /// Takes ownership of an open descriptor, which is closed after the response is sent.
-    ///
-    /// Throws `IOError` when it is not a regular file, or is shorter than `range`.
-    package init(descriptor: CInt, range: Range<Int>? = nil) throws {
-        file = OpenFile(descriptor)
+        let file = SkyrowSystem.FileDescriptor(owning: descriptor)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw IOError(errnoCode: errno, reason: "fstat") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw IOError(errnoCode: EINVAL, reason: "not a regular file") }
@@ -36,6 +30,12 @@ package struct ResponseFile: Sendable {
         guard range.lowerBound >= 0, range.upperBound <= Int(status.st_size) else {
             throw IOError(errnoCode: ERANGE, reason: "the range exceeds the file")
         }
+        self.init(file, range: range)
+    }
+
+    /// - Parameter range: The bytes to send, which the file must have.
+    package init(_ file: SkyrowSystem.FileDescriptor, range: Range<Int>) {
+        self.file = OpenFile(file)
         self.range = range
     }
 
@@ -44,15 +44,6 @@ package struct ResponseFile: Sendable {
         var file = self
         file.range = range.clamped(to: self.range)
         return file
-    }
-
-    /// Reads the first of the bytes that are sent, on a thread that may wait for the disk.
-    ///
-    /// Throws `IOError` when they cannot be read.
-    ///
-    /// - Parameter count: an upper bound.
-    func first(_ count: Int) async throws -> ByteBuffer {
-        try await file.read(range.prefix(count))
     }
 
     /// The file as a stream.
@@ -79,16 +70,19 @@ package struct ResponseFile: Sendable {
     private static let regionSize = 512 * 1024
 }
 
-/// A descriptor that is closed with its last reference.
+/// A file as NIO sends it.
 private final class OpenFile: Sendable {
+    private let file: SkyrowSystem.FileDescriptor
     private let handle: NIOFileHandle
 
-    init(_ descriptor: CInt) {
-        handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor)
+    init(_ file: SkyrowSystem.FileDescriptor) {
+        self.file = file
+        handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.number)
     }
 
     deinit {
-        try? handle.close()
+        // The descriptor closes itself with its last reference.
+        _ = try? handle.takeDescriptorOwnership()
     }
 
     /// A region for the system to send; the file must stay open until it is sent.

@@ -1,0 +1,148 @@
+import Glibc
+import SkyrowActions
+import SkyrowModel
+import SkyrowSystem
+import Synchronization
+
+/// A file in `incoming`, which is removed with its last reference unless it was kept or suspended.
+final class LocalIncomingFile: IncomingFile {
+    /// The name in `incoming`.
+    let id: String
+    private let storage: LocalFileStorage
+    /// nil after the file was kept, suspended or discarded.
+    ///
+    /// The threads of files hold the lock while they wait for the disk.
+    private let state: Mutex<State?>
+
+    private struct State {
+        let file: FileDescriptor
+        /// nil for a file that was suspended.
+        var digester: FileDigester?
+    }
+
+    init(_ file: FileDescriptor, id: String, in storage: LocalFileStorage, digester: FileDigester?) {
+        state = Mutex(State(file: file, digester: digester))
+        self.id = id
+        self.storage = storage
+    }
+
+    deinit {
+        guard state.withLock({ $0 != nil }) else { return }
+        FileThreads.writing.start { [storage, id] in storage.discard(id) }
+    }
+
+    func append(_ part: [UInt8]) async throws(FileFault) {
+        try await whileOpen { (state: inout State) throws(FileFault) in
+            try state.file.write(part)
+            state.digester?.update(part)
+        }
+    }
+
+    func digests() async throws(FileFault) -> FileDigests {
+        try await whileOpen { (state: inout State) throws(FileFault) in
+            if let digester = state.digester { return digester.digests }
+            return try FileDigester(reading: state.file).digests
+        }
+    }
+
+    func first(_ count: Int) async throws(FileFault) -> [UInt8] {
+        try await whileOpen { (state: inout State) throws(FileFault) in
+            try state.file.bytes(at: 0, upTo: count)
+        }
+    }
+
+    func keep(as name: AssetName) async throws(FileFault) {
+        try await whileOpen(ends: true) { [storage, id] (state: inout State) throws(FileFault) in
+            try state.file.synchronize()
+            try storage.place(id, as: name)
+        }
+    }
+
+    func suspend() async throws(FileFault) {
+        try await whileOpen(ends: true) { [storage] (state: inout State) throws(FileFault) in
+            try state.file.synchronize()
+            try storage.synchronizeIncoming()
+        }
+    }
+
+    func discard() async {
+        try? await whileOpen(ends: true) { [storage, id] _ in storage.discard(id) }
+    }
+
+    /// Runs work on a thread of files; throws if the file was kept, suspended or discarded before.
+    ///
+    /// - Parameter ends: Whether the file is closed when the work has succeeded.
+    private func whileOpen<Value: Sendable>(
+        ends: Bool = false,
+        _ work: @escaping @Sendable (inout State) throws(FileFault) -> Value
+    ) async throws(FileFault) -> Value {
+        try await FileThreads.writing.run { [self] () throws(FileFault) in
+            try state.withLock { state throws(FileFault) in
+                guard var open = state else { throw .unavailable("The incoming file \(id) is closed.") }
+                defer { state = open }
+                let value = try work(&open)
+                if ends { state = nil }
+                return value
+            }
+        }
+    }
+}
+
+extension FileDigester {
+    /// Bytes of a file that are in memory at a time.
+    private static let partLength = 256 * 1024
+
+    /// Reads a whole file; may wait for the disk.
+    fileprivate init(reading file: FileDescriptor) throws(FileFault) {
+        self.init(hashesMD5: false)
+        var offset: Int64 = 0
+        while case let part = try file.bytes(at: offset, upTo: Self.partLength), !part.isEmpty {
+            update(part)
+            offset += Int64(part.count)
+        }
+    }
+}
+
+// Each of these may wait for the disk.
+
+extension FileDescriptor {
+    /// Writes all of the bytes.
+    fileprivate func write(_ bytes: [UInt8]) throws(FileFault) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+            if count < 0 {
+                guard errno == EINTR else { throw .system("Cannot write an incoming file") }
+            } else {
+                written += count
+            }
+        }
+    }
+
+    /// Returns the bytes from an offset on; fewer than `count` only at the end of the file.
+    fileprivate func bytes(at offset: Int64, upTo count: Int) throws(FileFault) -> [UInt8] {
+        var fault: FileFault?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            while initialized < count {
+                let start = buffer.baseAddress.map { $0 + initialized }
+                let received = pread(number, start, count - initialized, off_t(offset) + initialized)
+                if received < 0 {
+                    guard errno == EINTR else {
+                        fault = .system("Cannot read an incoming file")
+                        return
+                    }
+                } else if received == 0 {
+                    return
+                } else {
+                    initialized += received
+                }
+            }
+        }
+        if let fault { throw fault }
+        return bytes
+    }
+
+    fileprivate func synchronize() throws(FileFault) {
+        guard uninterrupted({ fsync(number) }) == 0 else { throw .system("Cannot write an incoming file") }
+    }
+}
