@@ -110,7 +110,6 @@ import Testing
                 id: FilesFixture.id
             )
             #expect(download.asset.name == name)
-            close(download.file.descriptor)
             // With another secret they do not.
             let stranger = files.base.configured { configuration in
                 configuration.files = files.service.configuration.files

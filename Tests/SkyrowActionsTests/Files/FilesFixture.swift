@@ -2,6 +2,7 @@ import Foundation
 import SkyrowModel
 import SkyrowProtocol
 import SkyrowStore
+import SkyrowSystem
 import Testing
 
 @testable import SkyrowActions
@@ -80,9 +81,9 @@ struct FilesFixture: Sendable {
         by sender: Sender
     ) async throws(SkyrowError) -> (bytes: [UInt8], cache: DownloadCache) {
         let download = try await service.download(name, signature, from: sender, id: Self.id)
-        defer { close(download.file.descriptor) }
+        guard case .descriptor(let file) = download.file.source else { return ([], download.cache) }
         var bytes = [UInt8](repeating: 0, count: Int(download.file.size))
-        let count = pread(download.file.descriptor, &bytes, bytes.count, 0)
+        let count = pread(file.number, &bytes, bytes.count, 0)
         #expect(count == bytes.count)
         return (bytes, download.cache)
     }
