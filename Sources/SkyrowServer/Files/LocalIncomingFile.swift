@@ -79,9 +79,8 @@ final class LocalIncomingFile: IncomingFile {
         try await FileThreads.writing.run { [self] () throws(FileFault) in
             try state.withLock { state throws(FileFault) in
                 guard var open = state else { throw .unavailable("The incoming file \(id) is closed.") }
-                defer { state = open }
                 let value = try work(&open)
-                if ends { state = nil }
+                state = ends ? nil : open
                 return value
             }
         }
