@@ -59,8 +59,8 @@ extension ActionService {
         return Dictionary(files.map { ($0.name, signer.address(of: $0.name)) }) { first, _ in first }
     }
 
-    /// Throws `110 ResourceNotFound` for a file that does not exist or that another user uploaded, and `113 ConstraintViolated` for
-    /// one that a record refers to.
+    /// Throws `110 ResourceNotFound` for a file that does not exist or that another user uploaded, `113 ConstraintViolated` for one
+    /// that a record refers to, and `135 Overloaded` beside a backup.
     fileprivate func deleteFiles(_ deletion: FileDeletion, _ call: Call) async throws(SkyrowError) -> Int {
         _ = try requiredFiles
         try call.caller.requireUserOrMaster()

@@ -17,14 +17,24 @@ extension ActionService {
         }
     }
 
-    /// Deletes the files that nothing refers to, unless a process did so a short while ago.
+    /// Deletes the files that nothing refers to, unless a process did so a short while ago. Beside a backup it is due again in the
+    /// next hour.
     func collectFilesIfDue() async {
         do throws(SkyrowError) {
             guard try await store.assets.claimLook(notWithin: FileNight.interval(at: clock.now())) else { return }
-            _ = try await look(isDryRun: false)
+            do throws(SkyrowError) {
+                _ = try await look(isDryRun: false)
+            } catch  where error == .filesAreHeld {
+                try await store.assets.yieldLook()
+            }
         } catch {
-            observe(.fileUpkeepFailed(error.description))
+            observeUpkeep(error)
         }
+    }
+
+    /// What a backup prevents is done within the hour after it.
+    private func observeUpkeep(_ error: SkyrowError) {
+        if error != .filesAreHeld { observe(.fileUpkeepFailed(error.description)) }
     }
 
     /// Removes announced files that did not arrive within a day, parts of interrupted uploads, and deleted files.
@@ -36,7 +46,7 @@ extension ActionService {
                 try await files.configuration.storage.sweep(olderThan: Self.uploadPatience)
             }
         } catch {
-            observe(.fileUpkeepFailed(error.description))
+            observeUpkeep(error)
         }
         await removeGarbage()
     }
@@ -70,7 +80,7 @@ extension ActionService {
                 last = part.last?.name
             }
         } catch {
-            observe(.fileUpkeepFailed(error.description))
+            observeUpkeep(error)
         }
     }
 }

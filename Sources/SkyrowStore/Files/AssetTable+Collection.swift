@@ -17,18 +17,26 @@ extension AssetTable {
     /// The number of records or names that one statement reads.
     private static let part = 5_000
 
-    /// Claims the next look for this process; returns false if one began less than `interval` ago.
+    /// Claims the next look for this process; returns false if one began less than `interval` ago. Throws
+    /// ``SkyrowError/filesAreHeld`` beside a backup, during which a look would be in vain.
     ///
     /// - Parameter interval: in whole seconds.
     package func claimLook(notWithin interval: Duration) async throws(SkyrowError) -> Bool {
         try await store.reporting {
-            try await store.client.write(
-                """
-                UPDATE \(schema.internal)._meta AS meta SET files_looked_at = now()
-                WHERE meta.files_looked_at <= now() - make_interval(secs => \(Double(interval.components.seconds)))
-                """
-            ).affectedRows == 1
+            try await deleting { transaction in
+                try await transaction.execute(
+                    """
+                    UPDATE \(schema.internal)._meta AS meta SET files_looked_at = now()
+                    WHERE meta.files_looked_at <= now() - make_interval(secs => \(Double(interval.components.seconds)))
+                    """
+                ) == 1
+            }
         }
+    }
+
+    /// Has the next look be due at once.
+    package func yieldLook() async throws(SkyrowError) {
+        try await store.write("UPDATE \(schema.internal)._meta AS meta SET files_looked_at = '-infinity'")
     }
 
     /// Looks for files that no record refers to: marks them, and moves those to `_garbage` that were marked at least `grace` ago.
@@ -40,6 +48,8 @@ extension AssetTable {
     ///
     /// A reference inside of JSON that is saved while the look runs does not keep a file that was unreferenced for the whole
     /// grace, just as a reference that is saved after the look.
+    ///
+    /// Throws ``SkyrowError/filesAreHeld`` if a backup holds files that are due.
     ///
     /// - Parameters:
     ///   - grace: in whole seconds.

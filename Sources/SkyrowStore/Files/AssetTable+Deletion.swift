@@ -24,7 +24,8 @@ extension AssetTable {
 
     /// Deletes files that no field refers to, all of them or none; names inside of JSON do not count.
     ///
-    /// Requests that are about to save a reference to one of them end before, or fail.
+    /// Requests that are about to save a reference to one of them end before, or fail. Throws ``SkyrowError/filesAreHeld`` if a
+    /// backup goes on for half a second.
     ///
     /// - Parameters:
     ///   - owner: only files that this user uploaded; nil for all.
@@ -60,7 +61,7 @@ extension AssetTable {
 
     /// Throws ``NotDeletable`` if one of the files cannot be deleted.
     private func deleteTogether(_ wanted: Set<String>, owner: UserID?, force: Bool) async throws {
-        try await store.client.withTransaction { transaction in
+        try await deleting(attempts: 3) { transaction in
             let isOpen: SQL = owner.map { "asset.owner = \($0)" } ?? "true"
             // From here on no transaction can refer to them. Those that did so before have ended.
             let found = try await transaction.query(
@@ -111,12 +112,37 @@ extension AssetTable {
 
     // MARK: Garbage
 
+    /// Runs `body` in a transaction that moves files to `_garbage`, or removes them from it.
+    ///
+    /// A backup locks `_garbage`, so that no file is deleted meanwhile. This is the first lock of the transaction: it holds no
+    /// row that a save waits for while it waits itself. Throws ``SkyrowError/filesAreHeld`` if the backup goes on.
+    ///
+    /// - Parameter attempts: 3 take half a second.
+    func deleting<Success>(
+        attempts: Int = 1,
+        _ body: (PostgresTransaction) async throws -> Success
+    ) async throws -> Success {
+        do {
+            return try await patiently(attempts: attempts) {
+                try await store.client.withTransaction { transaction in
+                    try await transaction.limitLockWaits()
+                    try await transaction.execute("LOCK TABLE \(schema.internal)._garbage IN ROW EXCLUSIVE MODE")
+                    // The locks of rows are waited for until the end of the statement's time.
+                    try await transaction.execute("SET LOCAL lock_timeout = 0")
+                    return try await body(transaction)
+                }
+            }
+        } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+            throw SkyrowError.filesAreHeld
+        }
+    }
+
     /// Moves those of some files to `_garbage` that no field refers to, that meet a condition on `asset`, and that no other
-    /// transaction holds; returns their number.
+    /// transaction holds; returns their number. Throws ``SkyrowError/filesAreHeld`` beside a backup.
     func discard(_ names: [String], if condition: SQL) async throws -> Int {
         guard !names.isEmpty else { return 0 }
         do {
-            return try await store.client.withTransaction { transaction in
+            return try await deleting { transaction in
                 // A request that is saving a reference to one of them holds its row, so the file is skipped. A request that begins
                 // later waits for this transaction, and then finds no file.
                 let free = try await transaction.query(
@@ -175,16 +201,27 @@ extension AssetTable {
         }.compactMap(\.self)
     }
 
-    /// Removes files from `_garbage` whose bytes are deleted.
+    /// Removes files from `_garbage` whose bytes are deleted. Throws ``SkyrowError/filesAreHeld`` beside a backup.
     package func forget(_ names: [AssetName]) async throws(SkyrowError) {
         guard !names.isEmpty else { return }
-        try await store.write(
-            "DELETE FROM \(schema.internal)._garbage AS garbage WHERE garbage.name = ANY (\(names.map(\.rawValue)))"
-        )
+        try await store.reporting {
+            try await deleting { transaction in
+                _ = try await transaction.execute(
+                    "DELETE FROM \(schema.internal)._garbage AS garbage WHERE garbage.name = ANY (\(names.map(\.rawValue)))"
+                )
+            }
+        }
     }
 }
 
 extension SkyrowError {
+    /// `135 Overloaded`: files are not deleted while a backup or an export reads them.
+    package static let filesAreHeld = SkyrowError(
+        .overloaded,
+        "No file can be deleted while a backup or an export copies the files; nothing was deleted. Try again later.",
+        info: ["retry_after": .integer(60)]
+    )
+
     fileprivate static let fileIsReferredTo = SkyrowError(
         .constraintViolated,
         "A row of the database refers to one of the files; nothing was deleted."

@@ -1,5 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
+import SkyrowPostgres
 import SkyrowProtocol
 import SkyrowStore
 import SkyrowTestSupport
@@ -392,6 +393,44 @@ import Testing
             await files.service.collectFilesIfDue()
             await files.service.collectFilesIfDue()
             #expect(collections() == 1)
+            // A collection that a backup has ended is due again.
+            try await assets.yieldLook()
+            await files.service.collectFilesIfDue()
+            #expect(collections() == 2)
+        }
+    }
+
+    /// A backup locks `_garbage`.
+    @Test func besideABackupADeletionIsRefusedAndACollectionIsLate() async throws {
+        try await withFiles { files in
+            let ann = try await files.user("ann")
+            let name = try await files.upload(by: ann.sender)
+            let (service, master) = (files.service, ServiceFixture.masterCaller)
+            try await files.base.psql(
+                """
+                UPDATE _asset SET unreferenced_since = now() - interval '2 days';
+                UPDATE _meta SET files_looked_at = now() - interval '3 days'
+                """
+            )
+            try await service.store.client.withTransaction { transaction in
+                try await transaction.execute("LOCK TABLE app_internal._garbage IN SHARE MODE")
+                let error = try await expectError(.overloaded) {
+                    try await service.run(Actions.fileDelete, FileDeletion(names: [name]), by: ann.caller)
+                }
+                #expect(error?.message == SkyrowError.filesAreHeld.message && error?.isStorageFull == false)
+                try await expectError(.overloaded) { try await service.run(Actions.fileCollect, false, by: master) }
+                let found = try await service.run(Actions.fileCollect, true, by: master)
+                #expect(found == FileCollection(unreferenced: 0, deleted: 1))
+                await service.collectFilesIfDue()
+                await service.sweepFiles()
+                #expect(files.storage.names == [name])
+                #expect(try await files.download(name, by: ann.sender).bytes == FilesFixture.png)
+            }
+            // It is no failure that an operator has to look at.
+            let isFailure: (Observation) -> Bool = { if case .fileUpkeepFailed = $0 { true } else { false } }
+            #expect(files.base.observations.count(isFailure) == 0)
+            await service.collectFilesIfDue()
+            #expect(files.storage.names.isEmpty)
         }
     }
 }

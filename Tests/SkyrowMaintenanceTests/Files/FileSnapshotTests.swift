@@ -50,6 +50,20 @@ import Testing
         }
     }
 
+    @Test func theServiceRefusesADeletionUntilTheEnd() async throws {
+        try await withFiles { files in
+            let assets = files.store.assets
+            let name = FileFixture.name(2)
+            try await FileSnapshot.withFiles(of: "app", client: files.store.client) { snapshot in
+                await #expect(throws: SkyrowError.filesAreHeld) {
+                    try await assets.delete([name], owner: nil, force: true)
+                }
+                #expect(try await names(snapshot) == (1...3).map { FileFixture.name($0) })
+            }
+            #expect(try await assets.delete([name], owner: nil, force: false) == [name: .deleted])
+        }
+    }
+
     @Test func anotherSessionReadsTheSameSnapshot() async throws {
         try await withFiles { files in
             let client = files.store.client

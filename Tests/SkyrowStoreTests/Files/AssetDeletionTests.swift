@@ -130,6 +130,55 @@ import Testing
         }
     }
 
+    /// A backup locks `_garbage`. What would delete a file ends soon, and has not waited for the row of a file before.
+    @Test func besideABackupNothingIsDeleted() async throws {
+        try await withFiles { f in
+            try await f.insert([file(5)])
+            try await f.psql(
+                """
+                UPDATE _asset SET unreferenced_since = now() - interval '9 days' WHERE name = '\(file(0))';
+                UPDATE _asset SET state = 'expected', stored_at = NULL, expires_at = now() WHERE name = '\(file(5))';
+                UPDATE _meta SET files_looked_at = '-infinity';
+                INSERT INTO _garbage (name, storage) VALUES ('\(file(6))', 'local')
+                """
+            )
+            let grace = Duration.seconds(86_400)
+            let deletions: [(String, @Sendable () async throws -> Void)] = [
+                ("by the uploader", { _ = try await f.assets.delete([file(0)], owner: "ann", force: false) }),
+                ("by force", { _ = try await f.assets.delete([file(0), file(1)], owner: nil, force: true) }),
+                ("some", { _ = try await f.assets.discard([file(0).rawValue], if: "true") }),
+                ("of expired ones", { _ = try await f.assets.expire() }),
+                ("of unreferenced ones", { _ = try await f.assets.look(grace: grace) }),
+                ("the claim of a look", { _ = try await f.assets.claimLook(notWithin: grace) }),
+                ("from the garbage", { try await f.assets.forget([file(6)]) }),
+            ]
+            try await withPostgresClient(f.records.database.url) { other in
+                try await other.withTransaction { transaction in
+                    try await transaction.execute("LOCK TABLE app_internal._garbage IN SHARE MODE")
+                    try await transaction.execute(
+                        "SELECT name FROM app_internal._asset WHERE name = ANY (\([file(0), file(5)].map(\.rawValue))) FOR UPDATE"
+                    )
+                    for (label, deletion) in deletions {
+                        let error = await #expect(throws: SkyrowError.self, "\(label)") { try await deletion() }
+                        #expect(error == .filesAreHeld, "\(label)")
+                    }
+                    let look = try await f.assets.look(grace: grace, isDryRun: true)
+                    #expect(look == AssetLook(collected: 1))
+                }
+            }
+            #expect(try await f.names(in: "_garbage") == [file(6).rawValue])
+            #expect(try await f.psql("SELECT count(*) FROM _asset") == "6")
+            for (label, deletion) in deletions.dropFirst(2) {
+                do {
+                    try await deletion()
+                } catch {
+                    Issue.record("\(label): \(error)")
+                }
+            }
+            #expect(try await f.names(in: "_garbage") == [file(0).rawValue, file(5).rawValue])
+        }
+    }
+
     /// A save that has begun keeps the file; one that comes later finds none.
     @Test func aSaveAndADeletionWaitForEachOther() async throws {
         try await withFiles { f in
