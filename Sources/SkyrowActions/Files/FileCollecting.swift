@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowStore
+import Synchronization
 
 extension ActionService {
     /// How long the parts of an interrupted upload are kept.
@@ -7,11 +8,12 @@ extension ActionService {
     /// The number of deleted files that one statement returns.
     private static let garbageBatch = 100
 
-    /// Removes what uploads left behind each hour, and the files that nothing refers to about once a day.
+    /// Removes what uploads left behind and counts the files each hour, and removes files that nothing refers to about once a day.
     func keepFilesPeriodically() async {
         guard files != nil else { return }
         while !Task.isCancelled {
             await sweepFiles()
+            await countFiles()
             await collectFilesIfDue()
             guard (try? await clock.sleep(.seconds(3600))) != nil else { return }
         }
@@ -30,6 +32,12 @@ extension ActionService {
         } catch {
             observeUpkeep(error)
         }
+    }
+
+    /// Counts the files for metrics; until this succeeds, they have the last count.
+    func countFiles() async {
+        guard let files, let totals = try? await store.assets.totals() else { return }
+        files.totals.withLock { $0 = totals }
     }
 
     /// What a backup prevents is done within the hour after it.

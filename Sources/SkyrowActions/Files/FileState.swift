@@ -6,6 +6,8 @@ import Synchronization
 final class FileState: Sendable {
     let configuration: FileConfiguration
     let links = FileLinks()
+    /// As of the last hour.
+    let totals = Mutex(AssetTotals())
     private let places = Mutex(UploadPlaces())
     private let ending = Mutex<Set<AssetName>>([])
 

@@ -1,4 +1,4 @@
-import SkyrowStore
+package import SkyrowStore
 import Synchronization
 
 /// The in-memory state of a service, for metrics.
@@ -19,6 +19,8 @@ package struct ActionStatistics: Sendable {
     package let waitingMails: Int
     /// The number of unfinished account deletions, as of the last minute.
     package let waitingDeletions: Int
+    /// The number of files, as of the last hour; nil without a storage for files.
+    package let files: AssetTotals?
     /// The number of refusals that the audit log has lost since the process started.
     package let auditDropped: Int
     /// The number of passwords being hashed or waiting.
@@ -41,6 +43,7 @@ extension ActionService {
             throttleRows: throttleRows.load(ordering: .relaxed),
             waitingMails: waitingMails.load(ordering: .relaxed),
             waitingDeletions: waitingDeletions.load(ordering: .relaxed),
+            files: files.map { $0.totals.withLock { $0 } },
             auditDropped: auditLog.withLock { $0.dropped },
             waitingPasswords: passwords.waiting,
             reads: [("indexed", reads.all.counts), ("join", reads.joins.counts), ("scan", reads.scans.counts)]

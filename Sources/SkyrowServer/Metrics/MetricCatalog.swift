@@ -90,6 +90,18 @@ enum MetricCatalog {
             ["application"],
             "Files that were deleted because nothing referred to them."
         ),
+        Entry(
+            "skyrow_files",
+            .gauge,
+            ["application", "state"],
+            "Files that are `stored`, or `expected` until they are uploaded, as of the last hour."
+        ),
+        Entry(
+            "skyrow_file_storage_bytes",
+            .gauge,
+            ["application"],
+            "Bytes of the stored files, as of the last hour."
+        ),
     ]
 
     private static let live: [Entry] = [

@@ -79,17 +79,17 @@ struct ServiceMetrics: Sendable {
             let values = open.map { ($0.name.rawValue, MetricValue.integer(Int64(value($0.actions)))) }
             return .labelled(name, kind, by: "application", values)
         }
-        func ages(
+        func gauges(
             _ name: String,
             label: String?,
-            _ values: (ActionService) -> [(String, Duration)]
+            _ values: (ActionService) -> [(String, MetricValue)]
         ) -> MetricFamily {
             let series = open.flatMap { application in
-                values(application.actions).map { value, age in
+                values(application.actions).map { value, number in
                     let labels = [MetricLabel(name: "application", value: application.name.rawValue)]
                     return MetricSeries(
                         labels: labels + (label.map { [MetricLabel(name: $0, value: value)] } ?? []),
-                        value: .number(age / .seconds(1))
+                        value: number
                     )
                 }
             }
@@ -103,11 +103,19 @@ struct ServiceMetrics: Sendable {
             family("skyrow_session_cache_entries", .gauge) { $0.statistics.rememberedSessions },
             family("skyrow_session_cache_hits_total", .counter) { $0.statistics.sessionHits },
             family("skyrow_sessions_live", .gauge) { $0.statistics.liveSessions },
-            ages("skyrow_rules_age_seconds", label: nil) { actions in
-                actions.statistics.rulesAge.map { [("", $0)] } ?? []
+            gauges("skyrow_rules_age_seconds", label: nil) { actions in
+                actions.statistics.rulesAge.map { [("", .number($0 / .seconds(1)))] } ?? []
             },
-            ages("skyrow_jwks_age_seconds", label: "provider") { actions in
-                actions.statistics.providerKeyAges.map { ($0.provider, $0.age) }
+            gauges("skyrow_jwks_age_seconds", label: "provider") { actions in
+                actions.statistics.providerKeyAges.map { ($0.provider, .number($0.age / .seconds(1))) }
+            },
+            gauges("skyrow_files", label: "state") { actions in
+                actions.statistics.files.map { files in
+                    [("expected", .integer(Int64(files.expected))), ("stored", .integer(Int64(files.stored)))]
+                } ?? []
+            },
+            gauges("skyrow_file_storage_bytes", label: nil) { actions in
+                actions.statistics.files.map { [("", .integer($0.bytes))] } ?? []
             },
             family("skyrow_audit_dropped_total", .counter) { $0.statistics.auditDropped },
             family("skyrow_throttle_rows", .gauge) { $0.statistics.throttleRows },

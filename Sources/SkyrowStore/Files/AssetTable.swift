@@ -15,6 +15,12 @@ package struct AssetTotals: Hashable, Sendable {
     package let stored: Int
     /// The bytes of the stored files.
     package let bytes: Int64
+
+    package init(expected: Int = 0, stored: Int = 0, bytes: Int64 = 0) {
+        self.expected = expected
+        self.stored = stored
+        self.bytes = bytes
+    }
 }
 
 /// The files of an application: those whose bytes are in the storage, and those that were announced.
@@ -175,7 +181,7 @@ package struct AssetTable: StoreTable, Sendable {
             "coalesce(sum(asset.size) FILTER (WHERE asset.state = 'stored'), 0)::bigint"
         )
         let rows = try await store.read(columns) { "SELECT \($0) FROM \(schema.internal)._asset AS asset" }
-        return rows.first ?? AssetTotals(expected: 0, stored: 0, bytes: 0)
+        return rows.first ?? AssetTotals()
     }
 
     // MARK: Comparing with the storage

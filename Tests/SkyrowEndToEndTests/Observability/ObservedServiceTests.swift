@@ -47,6 +47,8 @@ import Testing
             #expect(try #require(metrics.values["skyrow_password_hash_seconds_count"]) == 4)
             #expect(try #require(metrics.values[#"skyrow_rules_age_seconds{application="app"}"#]) < 600)
             #expect(metrics.values[#"skyrow_sessions_live{application="app"}"#] != nil)
+            #expect(metrics.values[#"skyrow_files{application="app",state="stored"}"#] == 0)
+            #expect(metrics.values[#"skyrow_file_storage_bytes{application="app"}"#] == 0)
             #expect(metrics.values[#"skyrow_audience_roles_count{application="app"}"#] != nil)
             #expect(metrics.values["skyrow_postgres_up"] == 1)
             #expect(try #require(metrics.values[#"skyrow_schema_types{application="app"}"#]) == 2)
