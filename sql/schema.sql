@@ -2455,7 +2455,8 @@ CREATE TABLE _asset (
 -- Counts the files that an uploader has announced.
 CREATE INDEX ON _asset (owner) WHERE state = 'expected';
 CREATE INDEX ON _asset (expires_at) WHERE state = 'expected';
-CREATE INDEX ON _asset (owner) WHERE owner IS NOT NULL;
+-- Adds up the bytes of the files of an owner.
+CREATE INDEX ON _asset (owner) INCLUDE (size) WHERE owner IS NOT NULL;
 CREATE INDEX ON _asset (unreferenced_since) WHERE unreferenced_since IS NOT NULL;
 COMMENT ON TABLE _asset IS 'The files that records refer to or may refer to; their bytes are in the storage, under their names.';
 COMMENT ON COLUMN _asset.name IS 'A UUID, -, and the name of the file with _ for what an address cannot have.';

@@ -82,7 +82,7 @@ files_measure() {
     head -c 10000000 /dev/urandom >"$WORK/nginx/large.bin"
     head -c 100000000 /dev/urandom >"$WORK/huge.bin"
     add_side files "$MEASURED" bench
-    start_side --file-directory "$WORK/files" --maximum-file 200000000 --maximum-body-memory 268435456
+    start_side --file-directory "$WORK/files" --maximum-file 200000000 --file-quota 0 --maximum-body-memory 268435456
     start_nginx
     keys=("X-Skygear-API-Key: $API_KEY" "Authorization: Bearer $TOKEN")
     response=$(upload "$WORK/nginx/small.bin")

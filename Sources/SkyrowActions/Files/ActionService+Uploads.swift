@@ -39,7 +39,8 @@ extension ActionService {
             try files.enter(begun.holder)
             do throws(SkyrowError) {
                 let incoming = try await storing { () async throws(FileFault) in
-                    try await files.configuration.storage.begin(hashesMD5: hashesMD5)
+                    try await files.configuration.requireSpace(for: begun.plan.size ?? 0)
+                    return try await files.configuration.storage.begin(hashesMD5: hashesMD5)
                 }
                 return Upload(begun, into: incoming, of: files, in: self)
             } catch {
@@ -108,7 +109,11 @@ extension ActionService {
     ) async throws(SkyrowError) -> BegunUpload {
         let caller = try await admitted(sender, for: Actions.assetPut.description, id: id)
         try requireUpload(by: caller)
-        let plan = try uploadPlan(filename, contentType, size: length.map { Int64($0) })
+        var plan = try uploadPlan(filename, contentType, size: length.map { Int64($0) })
+        if let owner = caller.userID, let limit = try quota(of: caller) {
+            let used = try await store.assets.bytes(of: owner)
+            try plan.limit(by: UploadQuota(limit: limit, used: used))
+        }
         return BegunUpload(
             file: StoredAsset(
                 name: AssetName(id: UUIDText().description, filename: filename),
@@ -145,6 +150,12 @@ extension ActionService {
     }
 
     func maximumAnnounced(of caller: Caller) -> Int { caller.isOperator ? .max : Self.maximumAnnounced }
+
+    /// Returns the upper bound on the bytes of the files that a caller owns; nil without one.
+    func quota(of caller: Caller) throws(SkyrowError) -> Int64? {
+        let quota = try requiredFiles.configuration.quota
+        return caller.isOperator || quota == 0 ? nil : quota
+    }
 
     /// Returns the caller of a request that is no call, as an action would have it: its credentials, the scopes of its key and its
     /// rate are judged.

@@ -14,8 +14,8 @@ extension ActionTable {
 
 extension ActionService {
     /// Throws `101 NotAuthenticated` or `102 PermissionDenied` by the setting `file-uploads`, `108 InvalidArgument` for a type that
-    /// is not accepted, `129 AssetSizeTooLarge`, and `131 RateLimited` to a user with too many files that were announced and not
-    /// uploaded.
+    /// is not accepted, `129 AssetSizeTooLarge`, also beyond the quota, and `131 RateLimited` to a user with too many files that were
+    /// announced and not uploaded.
     fileprivate func announceFile(
         _ announcement: FileAnnouncement,
         _ call: Call
@@ -38,7 +38,8 @@ extension ActionService {
         )
         let storage = try requiredFiles.configuration.storage.kind
         let limit = maximumAnnounced(of: call.caller)
-        guard try await store.assets.announce(file, limit: limit, storage: storage) else {
+        let quota = try quota(of: call.caller)
+        guard try await store.assets.announce(file, limit: limit, quota: quota, storage: storage) else {
             throw .tooManyAnnounced
         }
         return AnnouncedFile(

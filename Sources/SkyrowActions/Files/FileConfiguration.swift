@@ -3,6 +3,8 @@ package import SkyrowModel
 /// The files of an application: where they are, who uploads them, and where clients download them.
 package struct FileConfiguration: Sendable {
     package static let defaultMaximum: Int64 = 50 << 20
+    package static let defaultQuota: Int64 = 1 << 30
+    package static let defaultFreeSpace: Int64 = 1 << 30
 
     package var storage: any FileStorage
     /// What precedes the names in addresses, without a slash at its end: `https://example.com/files`.
@@ -14,6 +16,10 @@ package struct FileConfiguration: Sendable {
     package var uploads: UploadAudience
     /// Upper bound on the bytes of a file.
     package var maximum: Int64
+    /// Upper bound on the bytes of all files of a user, announced ones included; 0 for none.
+    package var quota: Int64
+    /// The bytes that uploads leave free in the storage; 0 for none.
+    package var freeSpace: Int64
     /// The media types of files that are accepted.
     package var types: FileTypes
     /// How long a file is kept after nothing refers to it any more.
@@ -30,6 +36,8 @@ package struct FileConfiguration: Sendable {
         secret: [UInt8]? = nil,
         uploads: UploadAudience = .user,
         maximum: Int64 = defaultMaximum,
+        quota: Int64 = defaultQuota,
+        freeSpace: Int64 = defaultFreeSpace,
         types: FileTypes = .every,
         grace: Duration = .seconds(24 * 3600),
         time: Duration = .seconds(3600),
@@ -41,10 +49,18 @@ package struct FileConfiguration: Sendable {
         self.secret = secret
         self.uploads = uploads
         self.maximum = maximum
+        self.quota = quota
+        self.freeSpace = freeSpace
         self.types = types
         self.grace = grace
         self.time = time
         self.application = application
+    }
+
+    /// Throws ``FileFault/noSpace`` if the storage would have less than ``freeSpace`` left after `size` more bytes.
+    func requireSpace(for size: Int64) async throws(FileFault) {
+        guard freeSpace > 0, let free = try await storage.freeSpace() else { return }
+        guard free - size >= freeSpace else { throw .noSpace }
     }
 }
 

@@ -32,6 +32,13 @@ package protocol FileStorage: Sendable {
 
     /// Deletes what interrupted uploads left behind more than `age` ago, and returns the number of files.
     func sweep(olderThan age: Duration) async throws(FileFault) -> Int
+
+    /// Returns how many bytes can still be written; nil without a bound, which is the default.
+    func freeSpace() async throws(FileFault) -> Int64?
+}
+
+extension FileStorage {
+    package func freeSpace() async throws(FileFault) -> Int64? { nil }
 }
 
 /// A file that is being written, by one task.

@@ -69,6 +69,8 @@ package final class Upload: Sendable {
     private let isAnnounced: Bool
     /// Upper bound on the files that the owner has announced, as of this one.
     private let limit: Int
+    /// Upper bound on the bytes of the owner's files; nil without one.
+    private let quota: Int64?
     private let holder: UploadPlaces.Holder?
     private let incoming: any IncomingFile
     private let deadline: ContinuousClock.Instant
@@ -86,6 +88,7 @@ package final class Upload: Sendable {
         file = begun.file
         isAnnounced = begun.isAnnounced
         limit = begun.limit
+        quota = begun.plan.quota?.limit
         holder = begun.holder
         deadline = service.clock.instant() + files.configuration.time
         state = Mutex(State(progress: UploadProgress(begun.plan)))
@@ -99,11 +102,16 @@ package final class Upload: Sendable {
 
     /// Writes the next part.
     ///
-    /// Throws `129 AssetSizeTooLarge` beyond the announced size and the upper bound, `108 InvalidArgument` for a type that is not
-    /// accepted, `122 ResponseTimeout` after the time for an upload, and `135 Overloaded` for a fault of the storage.
+    /// Throws `129 AssetSizeTooLarge` beyond the announced size, the upper bound and the quota, `108 InvalidArgument` for a type
+    /// that is not accepted, `122 ResponseTimeout` after the time for an upload, and `135 Overloaded` for a fault of the storage.
     package func append(_ part: [UInt8]) async throws(SkyrowError) {
         try await discarding { () async throws(SkyrowError) in
             guard service.clock.instant() < deadline else { throw .uploadTimedOut }
+            if let rest = state.withLock({ $0.progress.spaceToRequire() }) {
+                try await service.storing { () async throws(FileFault) in
+                    try await files.configuration.requireSpace(for: rest)
+                }
+            }
             try state.withLock { state throws(SkyrowError) in
                 guard !state.hasEnded else { throw .uploadHasEnded }
                 try state.progress.take(part)
@@ -115,7 +123,8 @@ package final class Upload: Sendable {
     /// Stores the file; when this returns, a crash of the machine does not lose it.
     ///
     /// Throws `108 InvalidArgument` for an empty file, fewer bytes than announced, another checksum and a type that is not
-    /// accepted, `109 Duplicated` if the file is stored already, and `110 ResourceNotFound` if it is no longer expected.
+    /// accepted, `109 Duplicated` if the file is stored already, `110 ResourceNotFound` if it is no longer expected, and `129
+    /// AssetSizeTooLarge` if other uploads have used the quota meanwhile.
     package func finish(_ checks: UploadChecks = UploadChecks()) async throws(SkyrowError) -> UploadedAsset {
         let uploaded = try await discarding { () async throws(SkyrowError) in
             let file = try completed(checks)
@@ -188,7 +197,7 @@ package final class Upload: Sendable {
     private func keepNew(_ file: StoredAsset, _ sha256: [UInt8]) async throws(SkyrowError) -> UploadedAsset {
         // With a row before there is a file, a crash leaves no file that nothing names.
         let storage = files.configuration.storage.kind
-        guard try await service.store.assets.announce(file, limit: limit, storage: storage) else {
+        guard try await service.store.assets.announce(file, limit: limit, quota: quota, storage: storage) else {
             throw .tooManyAnnounced
         }
         return try await keep(file, sha256)

@@ -1,4 +1,5 @@
 package import SkyrowModel
+import SkyrowStore
 
 /// What an upload may contain, decided before its first byte.
 struct UploadPlan: Sendable {
@@ -11,6 +12,8 @@ struct UploadPlan: Sendable {
     /// Upper bound on the bytes.
     let maximum: Int64
     let types: FileTypes
+    /// What bounds the bytes of all files of the uploader; nil if nothing does, and for a file whose announcement was judged.
+    private(set) var quota: UploadQuota?
 
     /// Throws `108 InvalidArgument` for an empty file or a name that is not one, and `129 AssetSizeTooLarge`.
     init(
@@ -32,6 +35,12 @@ struct UploadPlan: Sendable {
         self.size = size
         self.maximum = maximum
         self.types = types
+    }
+
+    /// Bounds the upload by what is left of a quota; throws `129 AssetSizeTooLarge` if it is certain to exceed that.
+    mutating func limit(by quota: UploadQuota) throws(SkyrowError) {
+        try quota.require(size ?? 1)
+        self.quota = quota
     }
 
     /// Throws `108 InvalidArgument` for a declared type that is not accepted, before there are bytes that may show another one.
@@ -56,24 +65,49 @@ struct UploadPlan: Sendable {
     }
 }
 
+/// The bytes that the files of a user may have.
+struct UploadQuota: Hashable, Sendable {
+    let limit: Int64
+    /// The bytes that they have, announced ones included.
+    let used: Int64
+
+    /// Throws `129 AssetSizeTooLarge` for a file that does not fit.
+    func require(_ size: Int64) throws(SkyrowError) {
+        guard used <= limit - size else { throw .fileQuotaExceeded(limit: limit, used: used) }
+    }
+}
+
 /// The course of an upload: counts its bytes, and keeps the first ones for a look at the type.
 struct UploadProgress: Sendable {
+    /// After how many bytes the free space of the storage is read again.
+    static let spaceInterval: Int64 = 16 << 20
+
     let plan: UploadPlan
     private(set) var received: Int64 = 0
+    /// The number of received bytes from which on the free space is read again.
+    private var nextReading = UploadProgress.spaceInterval
     private var first: [UInt8] = []
 
     init(_ plan: UploadPlan) {
         self.plan = plan
     }
 
+    /// Returns how many more bytes the storage must have space for, if its free space is to be read now.
+    mutating func spaceToRequire() -> Int64? {
+        guard received >= nextReading else { return nil }
+        nextReading = received + Self.spaceInterval
+        return plan.size.map { $0 - received } ?? 0
+    }
+
     /// Counts a part.
     ///
-    /// Throws `129 AssetSizeTooLarge` beyond the announced size and the upper bound, and `108 InvalidArgument` as soon as the first
-    /// bytes show a type that is not accepted.
+    /// Throws `129 AssetSizeTooLarge` beyond the announced size, the upper bound and the quota, and `108 InvalidArgument` as soon as
+    /// the first bytes show a type that is not accepted.
     mutating func take(_ part: [UInt8]) throws(SkyrowError) {
         received += Int64(part.count)
         if let size = plan.size, received > size { throw .fileTooLarge(size) }
         guard received <= plan.maximum else { throw .fileTooLarge(plan.maximum) }
+        try plan.quota?.require(received)
         let missing = SniffedType.examinedBytes - first.count
         guard missing > 0 else { return }
         first += part.prefix(missing)

@@ -145,6 +145,17 @@ struct FileDirectory: Sendable {
         }
     }
 
+    /// Returns the bytes that processes without the rights of root can still write to its file system.
+    func freeSpace() throws(FileFault) -> Int64 {
+        var status = statvfs()
+        guard uninterrupted({ fstatvfs(directory.number, &status) }) == 0 else {
+            throw .system("Cannot inspect the file system of \(path)")
+        }
+        // File systems without a bound may report the largest number of blocks.
+        let (bytes, isMore) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return isMore ? .max : Int64(clamping: bytes)
+    }
+
     /// Makes the names in the directory durable.
     func synchronize() throws(FileFault) {
         guard uninterrupted({ fsync(directory.number) }) == 0 else {

@@ -137,6 +137,10 @@ package struct LocalFileStorage: FileStorage {
         }
     }
 
+    package func freeSpace() async throws(FileFault) -> Int64? {
+        try await FileThreads.writing.run { () throws(FileFault) in try incomingFiles().freeSpace() }
+    }
+
     private func incomingFiles() throws(FileFault) -> FileDirectory {
         let directory = try FileDirectory(path).directory(Self.incoming)
         guard let directory else { throw .unavailable("The directory \(path)/\(Self.incoming) does not exist.") }

@@ -45,13 +45,16 @@ package struct AssetTable: StoreTable, Sendable {
 
     /// Inserts the row of a file whose bytes are expected within a day; returns false if its uploader has `limit` of them.
     ///
-    /// Requests at the same time may exceed the limit by their number. Throws `109 Duplicated` if the name exists, and
-    /// `110 ResourceNotFound` if the account of the uploader does not.
+    /// Requests at the same time may exceed both bounds by their number. Throws `109 Duplicated` if the name exists, `110
+    /// ResourceNotFound` if the account of the uploader does not, and `129 AssetSizeTooLarge` beyond the quota.
     ///
-    /// - Parameter storage: the kind of the storage in which the bytes are expected.
+    /// - Parameters:
+    ///   - quota: upper bound on the bytes of all files of the uploader, with this one; nil without a bound.
+    ///   - storage: the kind of the storage in which the bytes are expected.
     package func announce(
         _ asset: StoredAsset,
         limit: Int,
+        quota: Int64? = nil,
         storage: String = "local"
     ) async throws(SkyrowError) -> Bool {
         let row: NewRow =
@@ -60,17 +63,40 @@ package struct AssetTable: StoreTable, Sendable {
             ]
         let isOfUploader: SQL = asset.owner.map { "known.owner = \($0)" } ?? "known.owner IS NULL"
         let limit = Int64(asset.owner == nil ? Self.maximumOwnerless : limit)
-        return try await insert(
-            """
-            INSERT INTO \(schema.internal)._asset (\(row.names)) SELECT \(row.values)
-            WHERE \(limit) > (
-                SELECT count(*) FROM (
-                    SELECT FROM \(schema.internal)._asset AS known
-                    WHERE known.state = 'expected' AND known.expires_at > now() AND \(isOfUploader) LIMIT \(limit)
-                ) AS waiting
+        let quota = asset.owner == nil ? nil : quota
+        let bytes: SQL = quota == nil ? "0::bigint" : "(\(Self.sumOfBytes(in: schema, where: isOfUploader)))"
+        let statement: SQL = """
+            WITH uploader AS MATERIALIZED (
+                SELECT \(bytes) AS bytes, (
+                    SELECT count(*) FROM (
+                        SELECT FROM \(schema.internal)._asset AS known
+                        WHERE known.state = 'expected' AND known.expires_at > now() AND \(isOfUploader) LIMIT \(limit)
+                    ) AS waiting
+                ) AS announced
+            ), added AS (
+                INSERT INTO \(schema.internal)._asset (\(row.names)) SELECT \(row.values) FROM uploader
+                WHERE uploader.announced < \(limit) AND uploader.bytes <= \((quota ?? .max) - asset.size)
+                RETURNING name
             )
+            SELECT EXISTS (SELECT FROM added), uploader.bytes FROM uploader
             """
-        )
+        let (isAdded, used) = try await inserting {
+            let result = try await store.client.write(statement)
+            let isAdded = try result.decode(row: 0, column: 0, as: Bool.self)
+            return (isAdded, try result.decode(row: 0, column: 1, as: Int64.self))
+        }
+        if let quota, !isAdded, used > quota - asset.size { throw .fileQuotaExceeded(limit: quota, used: used) }
+        return isAdded
+    }
+
+    /// Returns the bytes of the files of a user, announced ones included.
+    package func bytes(of owner: UserID) async throws(SkyrowError) -> Int64 {
+        try await store.value(reading: Self.sumOfBytes(in: schema, where: "known.owner = \(owner)")) ?? 0
+    }
+
+    /// The index of owners contains the sizes.
+    private static func sumOfBytes(in schema: SQLIdentifier, where condition: SQL) -> SQL {
+        "SELECT coalesce(sum(known.size), 0)::bigint FROM \(schema.internal)._asset AS known WHERE \(condition)"
     }
 
     /// Inserts the row of a file whose bytes are in the storage.
@@ -93,6 +119,10 @@ package struct AssetTable: StoreTable, Sendable {
     }
 
     private func insert(_ statement: SQL) async throws(SkyrowError) -> Bool {
+        try await inserting { try await store.client.write(statement).affectedRows == 1 }
+    }
+
+    private func inserting<Success>(_ body: () async throws -> Success) async throws(SkyrowError) -> Success {
         try await store.reporting(
             special: { error in
                 switch error.sqlState {
@@ -101,7 +131,7 @@ package struct AssetTable: StoreTable, Sendable {
                 default: nil
                 }
             },
-            { try await store.client.write(statement).affectedRows == 1 }
+            body
         )
     }
 
@@ -287,6 +317,19 @@ extension StoredAsset {
 }
 
 extension SkyrowError {
+    /// `129 AssetSizeTooLarge`.
+    ///
+    /// - Parameters:
+    ///   - limit: the bytes that the files of a user may have.
+    ///   - used: the bytes that they have.
+    package static func fileQuotaExceeded(limit: Int64, used: Int64) -> SkyrowError {
+        SkyrowError(
+            .assetSizeTooLarge,
+            "Your files have \(used) of \(limit) bytes, and this one does not fit; delete some first.",
+            info: ["limit": .integer(limit), "used": .integer(used)]
+        )
+    }
+
     fileprivate static let fileExists = SkyrowError(.duplicated, "The file exists already.")
     fileprivate static let fileNotFound = SkyrowError(.resourceNotFound, "The file does not exist.")
     fileprivate static let uploaderNotFound = SkyrowError(

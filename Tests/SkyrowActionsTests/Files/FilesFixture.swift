@@ -110,6 +110,8 @@ struct FilesFixture: Sendable {
 /// Runs `body` with a service with files, on a database of the test's own.
 func withFiles(
     uploads: UploadAudience = .user,
+    maximum: Int64 = 1000,
+    quota: Int64 = FileConfiguration.defaultQuota,
     types: FileTypes = .every,
     test: String = #function,
     _ body: (FilesFixture) async throws -> Void
@@ -121,7 +123,9 @@ func withFiles(
                 storage: storage,
                 urlPrefix: "https://files.example/files",
                 uploads: uploads,
-                maximum: 1000,
+                maximum: maximum,
+                quota: quota,
+                freeSpace: 1000,
                 types: types
             )
         }

@@ -23,6 +23,7 @@ final class MemoryFileStorage: FileStorage {
         var incoming = 0
         var suspended: [String: [UInt8]] = [:]
         var sweeps: [Duration] = []
+        var freeSpace: Int64?
         var onKeep: @Sendable (AssetName) async -> Void = { _ in }
     }
 
@@ -43,6 +44,11 @@ final class MemoryFileStorage: FileStorage {
     /// Fails at a step from now on; nil: no longer.
     func fail(at step: Step, with fault: FileFault?) {
         state.withLock { $0.faults[step] = fault }
+    }
+
+    /// Has this many free bytes from now on; nil: without a bound.
+    func setFreeSpace(_ bytes: Int64?) {
+        state.withLock { $0.freeSpace = bytes }
     }
 
     /// Runs `body` whenever a file is about to get its name.
@@ -97,6 +103,8 @@ final class MemoryFileStorage: FileStorage {
         state.withLock { $0.sweeps.append(age) }
         return 0
     }
+
+    func freeSpace() async throws(FileFault) -> Int64? { state.withLock { $0.freeSpace } }
 
     private final class Incoming: IncomingFile {
         let id: String

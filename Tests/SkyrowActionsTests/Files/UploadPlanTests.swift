@@ -1,4 +1,5 @@
 import SkyrowModel
+import SkyrowStore
 import Testing
 
 @testable import SkyrowActions
@@ -122,6 +123,58 @@ import Testing
             #expect(row.code == nil && found.size == Int64(row.parts.reduce(0, +)))
         } catch {
             #expect(error.code == row.code)
+        }
+    }
+
+    /// The bytes that a user has of 100, those that the head of an upload names, and those that arrive until it is refused.
+    struct QuotaRow: Sendable {
+        let used: Int64
+        var size: Int64?
+        var parts: [Int] = []
+        /// The part that is refused; -1 for the head, nil for a file that fits.
+        let refused: Int?
+    }
+
+    @Test(
+        arguments: [
+            QuotaRow(used: 0, size: 100, parts: [100], refused: nil),
+            QuotaRow(used: 0, size: 101, refused: -1),
+            QuotaRow(used: 40, size: 60, parts: [30, 30], refused: nil),
+            QuotaRow(used: 40, size: 61, refused: -1),
+            QuotaRow(used: 40, parts: [60], refused: nil),
+            QuotaRow(used: 40, parts: [59, 1, 1], refused: 2),
+            QuotaRow(used: 99, parts: [1], refused: nil),
+            QuotaRow(used: 99, parts: [2], refused: 0),
+            QuotaRow(used: 100, refused: -1),
+            // After the quota was lowered.
+            QuotaRow(used: 150, size: 1, refused: -1),
+            QuotaRow(used: .max, refused: -1),
+        ]
+    ) func aQuotaLimitsWhatIsUploaded(_ row: QuotaRow) throws {
+        var place = -1
+        do {
+            var plan = try Self.plan("file", size: row.size)
+            try plan.limit(by: UploadQuota(limit: 100, used: row.used))
+            var progress = UploadProgress(plan)
+            for count in row.parts {
+                place += 1
+                try progress.take([UInt8](repeating: 65, count: count))
+            }
+            #expect(row.refused == nil)
+        } catch let error as SkyrowError {
+            #expect(row.refused == place && error == .fileQuotaExceeded(limit: 100, used: row.used))
+        }
+    }
+
+    @Test(arguments: [nil, 40 << 20] as [Int64?]) func freeSpaceIsReadEvery16MB(_ size: Int64?) throws {
+        var progress = UploadProgress(try Self.plan("file", size: size, maximum: 1 << 30))
+        let rows: [(Int, Int64?)] = [
+            (0, nil), ((16 << 20) - 1, nil), (1, 24 << 20), (0, nil), ((16 << 20) - 1, nil), (3, (8 << 20) - 2),
+        ]
+        for (count, rest) in rows {
+            try progress.take([UInt8](repeating: 0, count: count))
+            let found = progress.spaceToRequire()
+            #expect(found == rest.map { size == nil ? 0 : $0 }, "\(progress.received)")
         }
     }
 

@@ -369,6 +369,134 @@ import Testing
         }
     }
 
+    @Test func theFilesOfAUserHaveAQuota() async throws {
+        // Each has 11 bytes.
+        try await withFiles(uploads: .key, quota: 30) { files in
+            let ann = try await files.user("ann")
+            let bob = try await files.user("bob")
+            let stored = try await files.upload(by: ann.sender)
+            let announced = try await files.announce(by: ann.caller)
+            // Before a byte: by the announced length, and by an announcement.
+            let rows: [(Int?, Sender, String)] = [
+                (8, ann.sender, "OK"), (9, ann.sender, "AssetSizeTooLarge"), (nil, ann.sender, "OK"),
+                (9, bob.sender, "OK"), (9, FilesFixture.key, "OK"), (31, FilesFixture.key, "OK"),
+                (31, FilesFixture.master, "OK"), (31, bob.sender, "AssetSizeTooLarge"),
+            ]
+            for (length, sender, expected) in rows {
+                let found = await files.summary { () async throws(SkyrowError) in
+                    try await files.begin(length: length, by: sender).discard()
+                }
+                #expect(found == expected, "\(length as Any) \(sender.credentials)")
+            }
+            let master = Caller(kind: .master(actingAs: bob.caller.userID))
+            let callers: [(Int, Caller, String)] = [
+                (9, ann.caller, "AssetSizeTooLarge"), (8, ann.caller, "OK"), (1, ann.caller, "AssetSizeTooLarge"),
+                (31, bob.caller, "AssetSizeTooLarge"), (31, .anonymous, "OK"), (31, master, "OK"),
+                (1, bob.caller, "AssetSizeTooLarge"),
+            ]
+            for (size, caller, expected) in callers {
+                let found = await files.summary { () async throws(SkyrowError) in
+                    try await files.announce(size: size, by: caller)
+                }
+                #expect(found == expected, "\(size) \(caller)")
+            }
+            let error = try await expectError(.assetSizeTooLarge) { try await files.begin(by: ann.sender) }
+            #expect(error?.info == ["limit": .integer(30), "used": .integer(30)])
+            #expect(error?.message.contains("30 of 30 bytes") == true)
+            // What was announced is uploaded, and what is deleted makes room.
+            let upload = try await files.begin(announced.file.asset.name, by: ann.sender)
+            try await upload.append(Self.png)
+            _ = try await upload.finish()
+            try await expectError(.assetSizeTooLarge) { try await files.upload(by: ann.sender) }
+            #expect(try await files.service.run(Actions.fileDelete, FileDeletion(names: [stored]), by: ann.caller) == 1)
+            try await files.upload(by: ann.sender)
+            #expect(files.storage.incoming == 0 && files.service.files?.isUnused == true)
+        }
+    }
+
+    @Test func aQuotaEndsAnUploadThatGrows() async throws {
+        try await withFiles(quota: 30) { files in
+            let ann = try await files.user("ann")
+            try await files.upload(by: ann.sender)
+            let upload = try await files.begin("a.txt", nil, by: ann.sender)
+            try await upload.append([UInt8](repeating: 65, count: 19))
+            let error = try await expectError(.assetSizeTooLarge) { try await upload.append([65]) }
+            #expect(error?.info["used"] == .integer(11))
+            // Others may have used the rest until the end.
+            let (first, second) = (try await files.begin(by: ann.sender), try await files.begin(by: ann.sender))
+            for upload in [first, second] { try await upload.append(Self.png) }
+            _ = try await first.finish()
+            try await expectError(.assetSizeTooLarge) { try await second.finish() }
+            #expect(files.storage.names.count == 2 && files.storage.incoming == 0)
+            #expect(try await files.base.psql("SELECT sum(size) FROM _asset") == "22")
+        }
+    }
+
+    @Test func withoutAQuotaTheFilesOfAUserHaveNoBound() async throws {
+        try await withFiles(quota: 0) { files in
+            let ann = try await files.user("ann")
+            for _ in 0..<2 { try await files.upload(by: ann.sender) }
+            _ = try await files.announce(size: 1000, by: ann.caller)
+            #expect(files.storage.names.count == 2)
+        }
+    }
+
+    /// Every upload leaves 1000 bytes.
+    @Test func uploadsLeaveSpaceFree() async throws {
+        try await withFiles(maximum: 64 << 20) { files in
+            let ann = try await files.user("ann")
+            let announced = try await files.announce(by: ann.caller).file.asset.name
+            let rows: [(free: Int64?, length: Int?, isAnnounced: Bool, fits: Bool)] = [
+                (nil, 11, false, true), (1011, 11, false, true), (1010, 11, false, false), (1000, nil, false, true),
+                (999, nil, false, false), (0, nil, false, false), (.max, 1 << 20, false, true),
+                // The size of an announced file is known.
+                (1011, nil, true, true), (1010, nil, true, false),
+            ]
+            for row in rows {
+                files.storage.setFreeSpace(row.free)
+                for sender in [ann.sender, FilesFixture.master] {
+                    func begin() async throws(SkyrowError) {
+                        let upload =
+                            try await row.isAnnounced
+                            ? files.begin(announced, length: row.length, by: sender)
+                            : files.begin(length: row.length, by: sender)
+                        await upload.discard()
+                    }
+                    if row.fits {
+                        try await begin()
+                    } else {
+                        let error = try await expectError(.overloaded) { try await begin() }
+                        #expect(error?.isStorageFull == true, "\(row)")
+                    }
+                }
+            }
+            #expect(files.service.files?.isUnused == true)
+            // Others may use the space while an upload grows.
+            files.storage.setFreeSpace(1 << 30)
+            let upload = try await files.begin("a.bin", nil, by: ann.sender)
+            try await upload.append([UInt8](repeating: 0, count: 16 << 20))
+            files.storage.setFreeSpace(999)
+            let error = try await expectError(.overloaded) { try await upload.append([0]) }
+            #expect(error?.isStorageFull == true)
+            #expect(files.storage.names.isEmpty && files.storage.incoming == 0)
+            // Nothing else needs the space.
+            let deletion = FileDeletion(names: [announced])
+            #expect(try await files.service.run(Actions.fileDelete, deletion, by: ann.caller) == 1)
+        }
+    }
+
+    @Test func filesAreCountedForMetrics() async throws {
+        try await withFiles { files in
+            let ann = try await files.user("ann")
+            for _ in 0..<2 { try await files.upload(by: ann.sender) }
+            _ = try await files.announce(size: 500, by: ann.caller)
+            #expect(files.service.statistics.files == AssetTotals())
+            await files.service.countFiles()
+            #expect(files.service.statistics.files == AssetTotals(expected: 1, stored: 2, bytes: 22))
+            #expect(files.base.service.statistics.files == nil)
+        }
+    }
+
     @Test func anUploadEndsAfterItsTime() async throws {
         try await withFiles { files in
             let ann = try await files.user("ann")

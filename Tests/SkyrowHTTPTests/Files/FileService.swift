@@ -12,6 +12,7 @@ import Testing
 func withFileService(
     uploads: UploadAudience = .user,
     maximum: Int64 = 1 << 20,
+    quota: Int64 = FileConfiguration.defaultQuota,
     cors: CORSPolicy = .anyOrigin,
     limits: HTTPLimits = HTTPLimits(),
     certificate: ServerCertificate? = nil,
@@ -24,7 +25,8 @@ func withFileService(
         storage: storage,
         urlPrefix: TestUpload.prefix,
         uploads: uploads,
-        maximum: maximum
+        maximum: maximum,
+        quota: quota
     )
     try await withService(
         cors: cors,

@@ -384,6 +384,42 @@ import Testing
         }
     }
 
+    /// Neither a full quota nor a disk with too little free space asks for a body.
+    @Test func whatDoesNotFitIsRefusedByItsHead() async throws {
+        try await withFileService(quota: 40) { service, storage in
+            let ann = try await service.signUp("ann")
+            let bob = try await service.signUp("bob")
+            _ = try await service.upload(Self.gif, token: ann.token)
+            let rows: [(length: Int, token: String, free: Int64?, status: Int, code: Int?)] = [
+                (8, ann.token, nil, 100, nil), (9, ann.token, nil, 413, 129), (40, bob.token, nil, 100, nil),
+                (41, bob.token, nil, 413, 129), (40, bob.token, 1 << 30, 507, 135), (40, bob.token, 1 << 40, 100, nil),
+            ]
+            for row in rows {
+                storage.setFreeSpace(row.free)
+                try await withConnection(port: service.port) { connection in
+                    let headers = [("Expect", "100-continue"), ("Content-Length", "\(row.length)")]
+                    try await connection.send(
+                        TestService.head("POST", "/files?filename=a", token: row.token, headers: headers)
+                    )
+                    let response = try await connection.response()
+                    #expect(response.status == row.status, "\(row)")
+                    guard row.status != 100 else { return }
+                    #expect(try JSONValue(response.body)["error"]["code"].integer == row.code, "\(row)")
+                    #expect(try await connection.isClosedByServer())
+                }
+                try await waiting(until: "the upload was discarded") { storage.incoming == 0 }
+            }
+            storage.setFreeSpace(nil)
+            let parameters = #"{"filename":"a","content-type":"image/gif","content-size":9}"#
+            let announced = try await service.v1("/asset/put", parameters, token: ann.token)
+            #expect(announced.status == 413)
+            let error = try JSONValue(announced.body)["error"]
+            #expect(error["code"].integer == 129 && error["info"]["limit"].integer == 40)
+            #expect(error["info"]["used"].integer == Self.gif.utf8.count)
+            #expect(storage.names.count == 1)
+        }
+    }
+
     @Test func aBodyOfUnknownLengthIsBounded() async throws {
         try await withFileService(maximum: 100_000) { service, storage in
             let ann = try await service.signUp("ann")

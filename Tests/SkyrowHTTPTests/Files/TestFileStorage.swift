@@ -16,6 +16,7 @@ final class TestFileStorage: FileStorage {
         var largestPart = 0
         var fault: FileFault?
         var gate: Gate<Void>?
+        var freeSpace: Int64?
     }
 
     let kind = "test"
@@ -39,6 +40,11 @@ final class TestFileStorage: FileStorage {
     /// Makes every method fail from now on; on a full disk an upload can still begin.
     func fail(with fault: FileFault?) {
         state.withLock { $0.fault = fault }
+    }
+
+    /// Has this many free bytes from now on; nil: without a bound.
+    func setFreeSpace(_ bytes: Int64?) {
+        state.withLock { $0.freeSpace = bytes }
     }
 
     /// Makes every write wait for the gate from now on.
@@ -93,6 +99,8 @@ final class TestFileStorage: FileStorage {
     func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] { [] }
 
     func sweep(olderThan age: Duration) async throws(FileFault) -> Int { 0 }
+
+    func freeSpace() async throws(FileFault) -> Int64? { state.withLock { $0.freeSpace } }
 
     private final class Incoming: IncomingFile {
         let id: String

@@ -373,6 +373,26 @@ import Testing
         }
     }
 
+    @Test func theFreeSpaceIsThatOfItsFileSystem() async throws {
+        let disk = try await SmallFileSystem(megabytes: 4)
+        do {
+            let storage = try await LocalFileStorage(in: disk.path, of: .default)
+            let empty = try #require(try await storage.freeSpace())
+            #expect((3 << 20...4 << 20).contains(empty))
+            try await storage.store([[UInt8](repeating: 1, count: 1 << 20)], as: fileName("7b", 1))
+            let less = try #require(try await storage.freeSpace())
+            #expect(less <= empty - (1 << 20))
+            try disk.fill()
+            #expect(try await storage.freeSpace() == 0)
+            try FileManager.default.removeItem(atPath: disk.path + "/app/incoming")
+            await #expect(throws: FileFault.self) { try await storage.freeSpace() }
+        } catch {
+            try await disk.remove()
+            throw error
+        }
+        try await disk.remove()
+    }
+
     @Test func aFullDiskRefusesFilesAndRoomOnItLetsThemIn() async throws {
         let disk = try await SmallFileSystem(megabytes: 4)
         do {

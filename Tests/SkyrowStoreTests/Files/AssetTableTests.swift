@@ -79,6 +79,74 @@ import Testing
         }
     }
 
+    /// The bytes of the files of ann, those of a further one, and whether it fits into 100.
+    @Test(
+        arguments: [
+            (0, 100, true), (0, 101, false), (60, 40, true), (60, 41, false), (99, 1, true), (100, 1, false),
+            (200, 1, false), (60, .max, false),
+        ] as [(Int64, Int64, Bool)]
+    ) func theFilesOfAnUploaderHaveAQuota(_ used: Int64, _ size: Int64, _ fits: Bool) async throws {
+        try await withAssets { f in
+            try await f.insert([file(1)], owner: "ann")
+            try await f.insert([file(2)], owner: "bob")
+            try await f.insert([file(3)])
+            try await f.psql("UPDATE _asset SET size = CASE owner WHEN 'ann' THEN \(used / 2) ELSE 1000 END")
+            // Announced files count as stored ones do.
+            var known = announced(4)
+            known.size = used - used / 2
+            #expect(try await f.assets.announce(known, limit: 9))
+            #expect(try await f.assets.bytes(of: "ann") == used)
+            var further = announced(5)
+            further.size = size
+            do throws(SkyrowError) {
+                let isAnnounced = try await f.assets.announce(further, limit: 9, quota: 100)
+                #expect(fits && isAnnounced)
+            } catch {
+                #expect(!fits && error == .fileQuotaExceeded(limit: 100, used: used))
+            }
+            let stored = try await f.assets.asset(file(5))
+            #expect((stored != nil) == fits)
+            // Those of another user and of a key alone count apart.
+            var other = announced(6, owner: "carl")
+            other.size = 100
+            #expect(try await f.assets.announce(other, limit: 9, quota: 100))
+            other = announced(7, owner: nil)
+            #expect(try await f.assets.announce(other, limit: 9, quota: 1))
+        }
+    }
+
+    @Test func deletedFilesMakeRoomInAQuota() async throws {
+        try await withAssets { f in
+            try await f.insert([file(1), file(2)], owner: "ann")
+            await expect(.assetSizeTooLarge) { () async throws(SkyrowError) in
+                _ = try await f.assets.announce(announced(3), limit: 9, quota: 12)
+            }
+            #expect(try await f.assets.delete([file(1)], owner: "ann", force: false) == [file(1): .deleted])
+            #expect(try await f.assets.announce(announced(3), limit: 9, quota: 12))
+            // Of both bounds the quota is named.
+            await expect(.assetSizeTooLarge) { () async throws(SkyrowError) in
+                _ = try await f.assets.announce(announced(4), limit: 1, quota: 12)
+            }
+            #expect(try await !f.assets.announce(announced(4), limit: 1, quota: 21))
+        }
+    }
+
+    /// An upload reads no row to add up those of its user, and the deletion of an account finds them by the same index.
+    @Test func theIndexOfOwnersHasTheSizes() async throws {
+        try await withAssets { f in
+            try await f.insert((0..<9).map { file($0) }, owner: "ann")
+            for (statement, node) in [
+                ("SELECT sum(size) FROM _asset WHERE owner = 'ann'", "Index Only Scan using _asset_owner_size_idx"),
+                ("UPDATE _asset SET owner = NULL WHERE owner = 'ann'", "Index Scan using _asset_owner_size_idx"),
+            ] {
+                let plan = try await f.psql(
+                    "SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN (COSTS OFF) \(statement)"
+                )
+                #expect(plan.contains(node), "\(plan)")
+            }
+        }
+    }
+
     @Test func aNameIsTakenOnceAndAnUploaderHasAnAccount() async throws {
         try await withAssets { f in
             #expect(try await f.assets.announce(announced(1), limit: 9))

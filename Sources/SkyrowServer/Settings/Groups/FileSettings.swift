@@ -79,6 +79,25 @@ package final class FileSettings: SettingGroup {
         "The maximum size of a file, in bytes; `maximum-body` does not apply to uploads."
     ).ofApplications
 
+    package let quota = Setting.integer(
+        "file-quota",
+        1 << 30,
+        in: 0...1 << 50,
+        unit: "bytes",
+        """
+        The maximum size of all files of a user together, in bytes, with those that are announced; 0: no maximum. It does not \
+        apply to uploads with the master key, nor to files without an owner.
+        """
+    ).ofApplications
+
+    package let freeSpace = Setting.integer(
+        "file-free-space",
+        1 << 30,
+        in: 0...1 << 50,
+        unit: "bytes",
+        "The bytes that uploads leave free on the disk of `file-directory`, so that PostgreSQL can still write; 0: none."
+    )
+
     package let types = Setting(
         "file-types",
         FileTypes.every,
@@ -152,6 +171,8 @@ extension Settings {
             secret: files.secret.map { Array($0.utf8) },
             uploads: files.uploads,
             maximum: Int64(files.maximum),
+            quota: Int64(files.quota),
+            freeSpace: Int64(files.freeSpace),
             types: files.types,
             grace: files.grace,
             time: files.time,
