@@ -2,6 +2,14 @@ package import SkyrowModel
 package import SkyrowProtocol
 import SkyrowStore
 
+/// The file that a download is of.
+package enum DownloadSource: Sendable {
+    /// The file of a name, with the signature of its address if the address has one.
+    case file(AssetName, FileSignature?)
+    /// The file in a field of a record.
+    case field(FileField)
+}
+
 /// How long a response may be used again.
 package enum DownloadCache: Hashable, Sendable {
     /// Only by the client itself.
@@ -24,30 +32,30 @@ extension ActionService {
     /// Opens a file for a request.
     ///
     /// The signature of an address is enough for it. Without one, the caller must be the uploader or the master key, or read the
-    /// file through a record; without any credentials everybody must be able to.
+    /// file through a record; without any credentials everybody must be able to. The field of a record is read as by
+    /// `record:fetch`.
     ///
     /// Throws errors of credentials and signatures, the same `110 ResourceNotFound` for a file that does not exist and one that
     /// the caller may not read, `111 NotSupported`, `131 RateLimited` and `135 Overloaded`.
     package func download(
-        _ name: AssetName,
-        _ signature: FileSignature?,
+        _ source: DownloadSource,
         from sender: Sender,
         id: RequestID
     ) async throws(SkyrowError) -> Download {
         do throws(SkyrowError) {
             let files = try requiredFiles
             let (found, cache) =
-                if let signature {
-                    try await signed(name, signature, from: sender)
-                } else {
-                    try await readable(name, from: sender, id: id)
+                switch source {
+                case .file(let name, let signature?): try await signed(name, signature, from: sender)
+                case .file(let name, nil): try await readable(name, from: sender, id: id)
+                case .field(let field): try await readable(field, from: sender, id: id)
                 }
             guard let found, found.state == .stored else { throw .fileNotFound }
             let opened = try await storing { () async throws(FileFault) in
-                try await files.configuration.storage.open(name)
+                try await files.configuration.storage.open(found.name)
             }
             guard let opened else {
-                observe(.fileMissing(id: String(name.id)))
+                observe(.fileMissing(id: String(found.name.id)))
                 throw .fileNotFound
             }
             observe(.fileTransferred(.download, nil))
@@ -92,5 +100,19 @@ extension ActionService {
         defer { turn.leave() }
         let found = try await store.assets.readable(name, by: caller)
         return (found, isAnonymous ? .publicly(seconds: Self.publicSeconds) : .privately(seconds: 0))
+    }
+
+    private func readable(
+        _ field: FileField,
+        from sender: Sender,
+        id: RequestID
+    ) async throws(SkyrowError) -> (StoredAsset?, DownloadCache) {
+        let caller = try await admitted(sender, for: Actions.recordFetch.description, id: id)
+        let access = try recordAccess(to: field.database, for: .reading, by: caller)
+        let turn = ReadTurn(of: sender.client, in: reads)
+        if !caller.isOperator { try await turn.enter() }
+        defer { turn.leave() }
+        guard let file = try await file(in: field, with: access) else { throw .fileNotFound }
+        return (try await store.assets.asset(file.name), .privately(seconds: 0))
     }
 }

@@ -10,10 +10,12 @@ extension ActionService {
     /// Begins an upload, judged by the head of its request.
     ///
     /// The signature of an announced file is enough for it. Without one, its uploader or the master key may upload it, and a file
-    /// without an uploader takes a key. For others it does not exist.
+    /// without an uploader takes a key. For others it does not exist. An upload into a field of a record requires the rights of the
+    /// save with which it ends, too.
     ///
     /// Throws errors of credentials and signatures, `108 InvalidArgument`, `109 Duplicated` for a stored file, `110
-    /// ResourceNotFound`, `111 NotSupported`, `129 AssetSizeTooLarge`, `131 RateLimited` and `135 Overloaded`.
+    /// ResourceNotFound`, `111 NotSupported`, `129 AssetSizeTooLarge`, `131 RateLimited` and `135 Overloaded`; for a field also
+    /// what `record:save` throws.
     ///
     /// - Parameters:
     ///   - length: the number of bytes of the file; nil if only its end shows it, as in a form.
@@ -34,7 +36,15 @@ extension ActionService {
                 case .announced(let name, let signature):
                     try await judge(name, signature, signer, length: length, from: sender, id: id)
                 case .new(let filename, let contentType):
-                    try await judge(filename, contentType, length: length, from: sender, id: id)
+                    try await judge(
+                        filename,
+                        contentType,
+                        length: length,
+                        by: admitted(sender, for: Actions.assetPut.description, id: id),
+                        from: sender
+                    )
+                case .field(let field, let precondition, let filename, let contentType):
+                    try await judge(field, precondition, filename, contentType, length: length, from: sender, id: id)
                 }
             try files.enter(begun.holder)
             do throws(SkyrowError) {
@@ -101,13 +111,34 @@ extension ActionService {
     }
 
     private func judge(
+        _ field: FileField,
+        _ precondition: SavePrecondition,
         _ filename: String,
         _ contentType: String?,
         length: Int?,
         from sender: Sender,
         id: RequestID
     ) async throws(SkyrowError) -> BegunUpload {
-        let caller = try await admitted(sender, for: Actions.assetPut.description, id: id)
+        let caller = try await admittedToSave(sender, id: id)
+        var begun = try await judge(filename, contentType, length: length, by: caller, from: sender)
+        let replacesFile = try await judgeSave(of: begun.file.name, in: field, precondition, by: caller)
+        begun.save = FieldSave(
+            field: field,
+            precondition: precondition,
+            sender: sender,
+            id: id,
+            replacesFile: replacesFile
+        )
+        return begun
+    }
+
+    private func judge(
+        _ filename: String,
+        _ contentType: String?,
+        length: Int?,
+        by caller: Caller,
+        from sender: Sender
+    ) async throws(SkyrowError) -> BegunUpload {
         try requireUpload(by: caller)
         var plan = try uploadPlan(filename, contentType, size: length.map { Int64($0) })
         if let owner = caller.userID, let limit = try quota(of: caller) {

@@ -10,6 +10,8 @@ package enum UploadTarget: Sendable {
     case announced(AssetName, FileSignature?)
     /// A file that the upload itself announces.
     case new(filename: String, contentType: String?)
+    /// The same, for a field of a record that exists and meets the precondition; the upload ends with the save of the record.
+    case field(FileField, SavePrecondition, filename: String, contentType: String?)
 }
 
 /// What the complete file is compared with.
@@ -72,6 +74,8 @@ package final class Upload: Sendable {
     /// Upper bound on the bytes of the owner's files; nil without one.
     private let quota: Int64?
     private let holder: UploadPlaces.Holder?
+    /// The save of the record for whose field the file is; nil for an upload by itself.
+    private let save: FieldSave?
     private let incoming: any IncomingFile
     private let deadline: ContinuousClock.Instant
     private let state: Mutex<State>
@@ -90,6 +94,7 @@ package final class Upload: Sendable {
         limit = begun.limit
         quota = begun.plan.quota?.limit
         holder = begun.holder
+        save = begun.save
         deadline = service.clock.instant() + files.configuration.time
         state = Mutex(State(progress: UploadProgress(begun.plan)))
     }
@@ -99,6 +104,9 @@ package final class Upload: Sendable {
     }
 
     package var name: AssetName { file.name }
+
+    /// Whether the file takes the place of another one in the field of a record, as far as the caller sees that field.
+    package var replacesFile: Bool { save?.replacesFile ?? false }
 
     /// Writes the next part.
     ///
@@ -124,14 +132,17 @@ package final class Upload: Sendable {
     ///
     /// Throws `108 InvalidArgument` for an empty file, fewer bytes than announced, another checksum and a type that is not
     /// accepted, `109 Duplicated` if the file is stored already, `110 ResourceNotFound` if it is no longer expected, and `129
-    /// AssetSizeTooLarge` if other uploads have used the quota meanwhile.
+    /// AssetSizeTooLarge` if other uploads have used the quota meanwhile; for the field of a record what `record:save` throws,
+    /// after which the file is deleted.
     package func finish(_ checks: UploadChecks = UploadChecks()) async throws(SkyrowError) -> UploadedAsset {
         let uploaded = try await discarding { () async throws(SkyrowError) in
             let file = try completed(checks)
             let digests = try await service.storing { () async throws(FileFault) in try await incoming.digests() }
             try digests.require(checks)
             let sha256 = digests.sha256
-            return try await isAnnounced ? keepAnnounced(file, sha256) : keepNew(file, sha256)
+            let uploaded = try await isAnnounced ? keepAnnounced(file, sha256) : keepNew(file, sha256)
+            if let save { try await service.save(file.name, in: save) }
+            return uploaded
         }
         end()
         service.observe(.fileTransferred(.upload, nil))
@@ -243,6 +254,7 @@ struct BegunUpload: Sendable {
     let isAnnounced: Bool
     let limit: Int
     let holder: UploadPlaces.Holder?
+    var save: FieldSave?
 }
 
 extension SkyrowError {

@@ -53,7 +53,7 @@ package enum CORSPolicy: Hashable, Sendable {
             }
         guard isAllowed else { return [] }
         return [
-            HTTPField("access-control-allow-methods", "GET, HEAD, POST, PUT, OPTIONS"),
+            HTTPField("access-control-allow-methods", "GET, HEAD, POST, PUT, DELETE, OPTIONS"),
             // Echoed, as Skygear does: SDKs send additional headers.
             HTTPField("access-control-allow-headers", headers.requestedHeaders ?? CORSPolicy.usualHeaders),
             HTTPField("access-control-max-age", "7200"),

@@ -9,6 +9,8 @@ struct DownloadHead: Sendable {
     enum Selection: Hashable, Sendable {
         case whole
         case part(Range<Int>)
+        /// None, since the file is not the one that the client expects (412).
+        case changed
         /// None, since the client has the file (304).
         case unchanged
         /// None, since the file is shorter (416).
@@ -27,13 +29,17 @@ struct DownloadHead: Sendable {
         tag = "\"\(asset.name.id)\""
         modifiedAt = asset.storedAt.flatMap(\.secondsSince1970)
         let conditions = FileConditions(
+            ifMatch: head.field("if-match"),
+            ifUnmodifiedSince: head.field("if-unmodified-since"),
             ifNoneMatch: head.field("if-none-match"),
             ifModifiedSince: head.field("if-modified-since"),
             ifRange: head.field("if-range"),
             date: HTTPDate.seconds
         )
         let modifiedAt = modifiedAt ?? 0
-        if conditions.isNotModified(tag: tag, modifiedAt: modifiedAt) {
+        if conditions.isChanged(tag: tag, modifiedAt: modifiedAt) {
+            selection = .changed
+        } else if conditions.isNotModified(tag: tag, modifiedAt: modifiedAt) {
             selection = .unchanged
         } else if head.method == .GET, conditions.takesRange(tag: tag, modifiedAt: modifiedAt) {
             // Ranges are defined for GET alone (RFC 9110, 14.2).
@@ -52,6 +58,7 @@ struct DownloadHead: Sendable {
         switch selection {
         case .whole: .ok
         case .part: .partialContent
+        case .changed: .preconditionFailed
         case .unchanged: .notModified
         case .unsatisfiable: .rangeNotSatisfiable
         }
@@ -68,7 +75,7 @@ struct DownloadHead: Sendable {
             fields.append(HTTPField("content-range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"))
         case .unsatisfiable:
             fields.append(HTTPField("content-range", "bytes */\(size)"))
-        case .whole, .unchanged:
+        case .whole, .changed, .unchanged:
             break
         }
         return fields

@@ -7,14 +7,14 @@ import SkyrowProtocol
 extension FileEndpoint {
     /// Sends a file that the caller may read, or the part that the head asks for.
     func download(
-        _ name: AssetName,
+        _ source: DownloadSource,
         for head: HTTPRequestHead,
         _ query: FileQuery,
         of actions: ActionService,
         from sender: Sender,
         id: RequestID
     ) async throws(SkyrowError) -> RequestOutcome {
-        let download = try await actions.download(name, query.signature, from: sender, id: id)
+        let download = try await actions.download(source, from: sender, id: id)
         let size = Int(download.file.size)
         let decision = DownloadHead(head, for: download.asset, size: size)
         switch decision.selection {
@@ -27,6 +27,9 @@ extension FileEndpoint {
             var response = HTTPResponse(status: decision.status, fields: decision.fields)
             response.cacheControl = download.cache.control
             return RequestOutcome(response, .download)
+        case .changed:
+            let error = SkyrowError(.conflict, "The file is not the one that the request expects.")
+            return .failure(error, in: .v1, status: decision.status, .download)
         case .whole, .part:
             let served = ServedFile(
                 filename: download.asset.filename,

@@ -27,7 +27,7 @@ extension FileEndpoint {
             checks.contentType = try await receive(parts, request.form) { part async throws(SkyrowError) in
                 try await upload.append(part)
             }
-            return .uploaded(try await upload.finish(checks), isNew: request.isDirect)
+            return .uploaded(try await upload.finish(checks), isNew: request.isDirect && !upload.replacesFile)
         } catch {
             // A task that is not cancelled with the request of a client that has left.
             await Task { await upload.discard() }.value

@@ -4,13 +4,14 @@ import SkyrowActions
 import SkyrowModel
 import SkyrowProtocol
 
-/// Responds to the paths of files: uploads by form, `PUT` and `POST`, and downloads.
+/// Responds to the paths of files: uploads by form, `PUT` and `POST`, downloads, and the files in fields of records.
 ///
 /// ```
 /// POST /files/<name>          a form; the file of asset:put
 /// PUT  /files/cat.png         the file as the body; as old clients of Skygear send it
 /// POST /files?filename=cat.png
 /// GET  /files/<name>?expiredAt=1549522000&signature=…
+/// PUT  /files/records/note/9/photo
 /// ```
 ///
 /// Names are parsed and never joined with a path. The sender and the target of an upload are judged by its head; only then is
@@ -58,6 +59,11 @@ struct FileEndpoint: Sendable {
             return counted(.failure(error, subject), sender, by: applications.default)
         }
         guard actions.configuration.files != nil else { return nil }
+        if let path = FieldPath(name) {
+            var outcome = await respond(to: request, at: path, query, of: actions, from: sender, id: context.id)
+            outcome.application = actions.application
+            return outcome
+        }
         guard FileEndpoint.admits(head.method, name) else {
             let allowed = name.isEmpty ? "POST, OPTIONS" : "GET, HEAD, POST, PUT, OPTIONS"
             return .methodNotAllowed(allowed, in: .v1)
@@ -74,7 +80,8 @@ struct FileEndpoint: Sendable {
                     guard let name = AssetName(name) else { throw .fileNotFound }
                     return (name, try query.get())
                 }
-                outcome = try await download(name, for: head, query, of: actions, from: sender, id: context.id)
+                let source = DownloadSource.file(name, query.signature)
+                outcome = try await download(source, for: head, query, of: actions, from: sender, id: context.id)
             }
         } catch {
             outcome = .failure(error, subject)
@@ -149,7 +156,7 @@ struct FileEndpoint: Sendable {
     // MARK: - Limiting the rate
 
     /// Counts a request that fails by its head; the actions count all others.
-    private func admitted<Value>(
+    func admitted<Value>(
         _ sender: Sender,
         by actions: ActionService,
         _ read: () throws(SkyrowError) -> Value

@@ -1,10 +1,12 @@
 import SkyrowActions
 import SkyrowModel
 
-/// The query of a request for a file: `?expiredAt=1549522000&signature=…&download=1`.
+/// The query of a request for a file: `?expiredAt=1549522000&signature=…&download=1`, `?database_id=_private`.
 struct FileQuery: Sendable {
     /// The name of a file that is uploaded.
     let filename: String?
+    /// The database of the record in whose field the file is, not parsed.
+    let database: String?
     let signature: FileSignature?
     /// The application of a signed address whose host names none.
     let application: ApplicationName?
@@ -18,6 +20,7 @@ struct FileQuery: Sendable {
             throw .invalidArgument("The query of this address cannot be decoded.")
         }
         filename = fields?["filename"]
+        database = fields?["database_id"]
         let (expiredAt, signature) = (fields?["expiredAt"], fields?["signature"])
         // One without the other is unreadable.
         self.signature =

@@ -10,13 +10,20 @@ struct UploadRequest: Sendable {
     let checks: UploadChecks
     /// Reads the form in which the file is sent; nil for a body that is the file.
     let form: MultipartReader?
-    /// Whether it is `POST /files?filename=…`, and not a request of Skygear's SDKs.
+    /// Whether it is a request of this service, and not one of Skygear's SDKs, which expect the status 200.
     let isDirect: Bool
 
     /// Throws `107 BadRequest` for a body in another form than its path requires, and `108 InvalidArgument`.
     ///
-    /// - Parameter name: what follows `/files/` in the path, not decoded.
-    init(_ head: HTTPRequestHead, name: Substring, query: FileQuery) throws(SkyrowError) {
+    /// - Parameters:
+    ///   - name: what follows `/files/` in the path, not decoded.
+    ///   - field: the field of a record that the path names.
+    init(
+        _ head: HTTPRequestHead,
+        name: Substring,
+        field: FileField? = nil,
+        query: FileQuery
+    ) throws(SkyrowError) {
         let type = head.headers["content-type"].first ?? ""
         if head.method == .POST, !name.isEmpty {
             guard let asset = AssetName(name) else { throw .fileNotFound }
@@ -34,18 +41,22 @@ struct UploadRequest: Sendable {
         guard MultipartReader(contentType: type) == nil else {
             throw SkyrowError(.badRequest, "Send the bytes of the file as the body. A form is for a file of asset:put.")
         }
-        let filename: String
-        if head.method == .PUT {
-            guard let decoded = FormFields.decoded(name.utf8, plusIsSpace: false) else {
-                throw .invalidArgument("The path of this address cannot be decoded.")
+        let filename =
+            if let field {
+                query.filename ?? MediaTypes.filename(of: field.name.rawValue, type: type)
+            } else if head.method == .PUT {
+                try FieldPath.decoded(name)
+            } else {
+                query.filename ?? ""
             }
-            filename = decoded
-        } else {
-            filename = query.filename ?? ""
-        }
         guard !filename.isEmpty else { throw .invalidArgument("The file has no name.", "filename") }
-        isDirect = head.method == .POST
-        target = .new(filename: filename, contentType: type.isEmpty ? nil : type)
+        isDirect = head.method == .POST || field != nil
+        let declared = type.isEmpty ? nil : type
+        if let field {
+            target = .field(field, try SavePrecondition(head.headers), filename: filename, contentType: declared)
+        } else {
+            target = .new(filename: filename, contentType: declared)
+        }
         // A number that does not fit exceeds every limit.
         length = head.headers["content-length"].first.map { Int($0) ?? .max }
         checks = try UploadChecks(head.headers)

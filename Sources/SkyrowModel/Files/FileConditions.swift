@@ -1,15 +1,16 @@
 /// The fields of a request that depend on the copy of a file that a client has (RFC 9110, 13).
 ///
 /// ```swift
-/// let conditions = FileConditions(
-///     ifNoneMatch: "\"7b0e2a7c\"", ifModifiedSince: nil, ifRange: nil, date: HTTPDate.seconds
-/// )
+/// let conditions = FileConditions(ifNoneMatch: "\"7b0e2a7c\"", date: HTTPDate.seconds)
 /// conditions.isNotModified(tag: "\"7b0e2a7c\"", modifiedAt: 0)   // true: the response is a 304
 /// ```
+///
+/// They are evaluated in the order of RFC 9110, 13.2.2: ``isChanged(tag:modifiedAt:)``, ``isNotModified(tag:modifiedAt:)``, and
+/// ``takesRange(tag:modifiedAt:)``.
 package struct FileConditions: Hashable, Sendable {
     private enum Tags: Hashable {
         case every
-        /// Tags with their quotes, and without the mark of weak ones, since that does not count here.
+        /// Tags with their quotes, and without the mark of weak ones where that does not count.
         case list([String])
     }
 
@@ -21,13 +22,25 @@ package struct FileConditions: Hashable, Sendable {
         case date(Int64)
     }
 
+    private let match: Tags?
+    private let unmodifiedSince: Int64?
     private let noneMatch: Tags?
     private let modifiedSince: Int64?
     private let range: Range
 
     /// - Parameter date: returns the seconds since 1970 of a date as HTTP has it; nil for any other text.
-    package init(ifNoneMatch: String?, ifModifiedSince: String?, ifRange: String?, date: (String) -> Int64?) {
-        noneMatch = ifNoneMatch.map(Self.tags)
+    package init(
+        ifMatch: String? = nil,
+        ifUnmodifiedSince: String? = nil,
+        ifNoneMatch: String? = nil,
+        ifModifiedSince: String? = nil,
+        ifRange: String? = nil,
+        date: (String) -> Int64?
+    ) {
+        match = ifMatch.map { Self.tags($0, areStrong: true) }
+        // Ignored beside a tag (RFC 9110, 13.1.4).
+        unmodifiedSince = ifMatch == nil ? ifUnmodifiedSince.flatMap(date) : nil
+        noneMatch = ifNoneMatch.map { Self.tags($0, areStrong: false) }
         // Ignored beside a tag, which is more exact (RFC 9110, 13.1.3).
         modifiedSince = ifNoneMatch == nil ? ifModifiedSince.flatMap(date) : nil
         guard let ifRange else {
@@ -43,11 +56,22 @@ package struct FileConditions: Hashable, Sendable {
         }
     }
 
-    /// Whether the client has the file already, so that the response to its `GET` or `HEAD` is a 304.
+    /// Whether the file is another one than the client expects, so that the response is a 412.
     ///
     /// - Parameters:
     ///   - tag: the strong tag of the file with its quotes, as the field `ETag` has it.
     ///   - modifiedAt: seconds since 1970, as the field `Last-Modified` has them.
+    package func isChanged(tag: String, modifiedAt: Int64) -> Bool {
+        switch match {
+        case .every?: false
+        case .list(let tags)?: !tags.contains(tag)
+        case nil: unmodifiedSince.map { modifiedAt > $0 } ?? false
+        }
+    }
+
+    /// Whether the client has the file already, so that the response to its `GET` or `HEAD` is a 304.
+    ///
+    /// The parameters are those of ``isChanged(tag:modifiedAt:)``.
     package func isNotModified(tag: String, modifiedAt: Int64) -> Bool {
         switch noneMatch {
         case .every?: true
@@ -58,7 +82,7 @@ package struct FileConditions: Hashable, Sendable {
 
     /// Whether the range of the request is sent; if not, the whole file is.
     ///
-    /// The parameters are those of ``isNotModified(tag:modifiedAt:)``.
+    /// The parameters are those of ``isChanged(tag:modifiedAt:)``.
     package func takesRange(tag: String, modifiedAt: Int64) -> Bool {
         switch range {
         case .always: true
@@ -70,17 +94,20 @@ package struct FileConditions: Hashable, Sendable {
     }
 
     /// Parses a list of tags up to the first fault.
-    private static func tags(_ text: String) -> Tags {
+    ///
+    /// - Parameter areStrong: whether weak tags are left out, since they match nothing (RFC 9110, 8.8.3.2).
+    private static func tags(_ text: String, areStrong: Bool) -> Tags {
         var rest = Substring(text).trimmingSpaces.utf8
         if rest.elementsEqual("*".utf8) { return .every }
         let quote = UInt8(ascii: "\"")
         var tags: [String] = []
         while true {
             rest = rest.drop { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
+            let isWeak = rest.starts(with: "W/".utf8)
+            if isWeak { rest = rest.dropFirst(2) }
             // A tag may contain commas, and no quotes.
             guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote) else { return .list(tags) }
-            tags.append(String(Substring(rest[...end])))
+            if !isWeak || !areStrong { tags.append(String(Substring(rest[...end]))) }
             rest = rest[end...].dropFirst()
         }
     }

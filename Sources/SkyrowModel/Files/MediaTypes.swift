@@ -15,6 +15,27 @@ package enum MediaTypes {
         return type(ofExtension: name[dot...].dropFirst())
     }
 
+    /// Returns the name of a file without one: a stem, and the extension of its type if that is known.
+    ///
+    /// ```swift
+    /// MediaTypes.filename(of: "photo", type: "image/png")   // photo.png
+    /// ```
+    package static func filename(of stem: String, type: String) -> String {
+        guard let type = MediaType(type)?.canonical.rawValue, let name = extensions[type] else { return stem }
+        return "\(stem).\(name)"
+    }
+
+    /// An extension of each type: its subtype, or else the shortest one, and of these the last in the alphabet.
+    private static let extensions = Dictionary(grouping: types.keys) { types[$0] ?? "" }.compactMapValues { names in
+        names.max { isBetter($1, $0) }
+    }
+
+    private static func isBetter(_ name: String, _ other: String) -> Bool {
+        func isSubtype(_ name: String) -> Bool { types[name]?.hasSuffix("/\(name)") ?? false }
+        if isSubtype(name) != isSubtype(other) { return isSubtype(name) }
+        return name.utf8.count == other.utf8.count ? name > other : name.utf8.count < other.utf8.count
+    }
+
     private static let types = [
         // Images
         "apng": "image/apng", "avif": "image/avif", "bmp": "image/bmp", "gif": "image/gif", "heic": "image/heic",

@@ -33,6 +33,11 @@ extension AssetTable {
         }
     }
 
+    /// Whether a field of a type holds files.
+    package func holdsFiles(_ field: FieldName, of type: RecordTypeName) async throws(SkyrowError) -> Bool {
+        try await store.knownTable(of: type)?[field]?.holdsFile ?? false
+    }
+
     /// Returns those of some files that a record names inside of its JSON fields or in its fields of files, as far as the caller
     /// sees the fields; nil if the caller may not read the record, or it does not exist.
     ///
