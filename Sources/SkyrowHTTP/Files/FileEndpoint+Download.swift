@@ -18,8 +18,11 @@ extension FileEndpoint {
         let size = Int(download.file.size)
         let decision = DownloadHead(head, for: download.asset, size: size)
         switch decision.selection {
-        case .unsatisfiable:
-            let error = SkyrowError(.invalidArgument, "The file has \(size) bytes.")
+        case .unsatisfiable, .changed:
+            let error =
+                decision.selection == .changed
+                ? SkyrowError(.conflict, "The file is not the one that the request expects.")
+                : SkyrowError(.invalidArgument, "The file has \(size) bytes.")
             var outcome = RequestOutcome.failure(error, in: .v1, status: decision.status, .download)
             outcome.response.fields += decision.fields
             return outcome
@@ -27,9 +30,6 @@ extension FileEndpoint {
             var response = HTTPResponse(status: decision.status, fields: decision.fields)
             response.cacheControl = download.cache.control
             return RequestOutcome(response, .download)
-        case .changed:
-            let error = SkyrowError(.conflict, "The file is not the one that the request expects.")
-            return .failure(error, in: .v1, status: decision.status, .download)
         case .whole, .part:
             let served = ServedFile(
                 filename: download.asset.filename,

@@ -104,8 +104,7 @@ import Testing
             let address = try await files.service.fileSigner().address(of: name)
             let other = files.base.configured { $0.files = files.service.configuration.files }
             let download = try await other.download(
-                name,
-                try FileSignature(of: address),
+                .file(name, try FileSignature(of: address)),
                 from: FilesFixture.nobody,
                 id: FilesFixture.id
             )
@@ -118,8 +117,7 @@ import Testing
             #expect(stranger.links != nil)
             try await expectError(.invalidSignature) {
                 try await stranger.download(
-                    name,
-                    FileSignature(of: address),
+                    .file(name, FileSignature(of: address)),
                     from: FilesFixture.nobody,
                     id: FilesFixture.id
                 ).cache

@@ -80,10 +80,17 @@ struct FilesFixture: Sendable {
         _ signature: FileSignature? = nil,
         by sender: Sender
     ) async throws(SkyrowError) -> (bytes: [UInt8], cache: DownloadCache) {
-        let download = try await service.download(name, signature, from: sender, id: Self.id)
-        guard case .descriptor(let file) = download.file.source else { return ([], download.cache) }
+        try await download(.file(name, signature), by: sender)
+    }
+
+    func download(
+        _ source: DownloadSource,
+        by sender: Sender
+    ) async throws(SkyrowError) -> (bytes: [UInt8], cache: DownloadCache) {
+        let download = try await service.download(source, from: sender, id: Self.id)
+        guard case .descriptor(let descriptor) = download.file.source else { return ([], download.cache) }
         var bytes = [UInt8](repeating: 0, count: Int(download.file.size))
-        let count = pread(file.number, &bytes, bytes.count, 0)
+        let count = pread(descriptor.number, &bytes, bytes.count, 0)
         #expect(count == bytes.count)
         return (bytes, download.cache)
     }

@@ -551,7 +551,7 @@ import Testing
                 try await service.beginUpload(target, length: nil, from: sender, id: requestID)
             }
             try await expectError(.notSupported) {
-                try await service.download(FileSignerTests.cat, nil, from: sender, id: requestID)
+                try await service.download(.file(FileSignerTests.cat, nil), from: sender, id: requestID)
             }
             let master = ServiceFixture.masterCaller
             try await expectError(.notSupported) {

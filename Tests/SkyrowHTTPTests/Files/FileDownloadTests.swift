@@ -158,6 +158,9 @@ import Testing
                 ([("If-None-Match", "\"other\"")], 200, 0..<size),
                 ([("If-Modified-Since", date)], 304, nil),
                 ([("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT")], 200, 0..<size),
+                ([("If-Match", tag), ("Range", "bytes=0-9")], 206, 0..<10),
+                ([("If-Match", "\"other\"")], 412, nil),
+                ([("If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:37 GMT")], 412, nil),
             ]
             try await withConnection(port: service.port) { connection in
                 for (fields, status, range) in rows {
@@ -167,6 +170,8 @@ import Testing
                     #expect(response["etag"] == tag)
                     #expect(response["accept-ranges"] == "bytes")
                     switch status {
+                    case 412:
+                        #expect(try JSONValue(response.body)["error"]["code"].integer == 130)
                     case 206:
                         let range = try #require(range)
                         #expect(response.body == String(content.dropFirst(range.lowerBound).prefix(range.count)))

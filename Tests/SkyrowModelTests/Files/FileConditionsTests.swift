@@ -8,11 +8,50 @@ import Testing
 
     /// Dates of these tests are seconds.
     private static func conditions(
+        match: String? = nil,
+        unmodifiedSince: String? = nil,
         noneMatch: String? = nil,
         modifiedSince: String? = nil,
         range: String? = nil
     ) -> FileConditions {
-        FileConditions(ifNoneMatch: noneMatch, ifModifiedSince: modifiedSince, ifRange: range) { Int64($0) }
+        FileConditions(
+            ifMatch: match,
+            ifUnmodifiedSince: unmodifiedSince,
+            ifNoneMatch: noneMatch,
+            ifModifiedSince: modifiedSince,
+            ifRange: range,
+            date: { Int64($0) }
+        )
+    }
+
+    private static let matches: [(String, Bool)] = [
+        (tag, false), ("*", false), (" * ", false), ("\"a\", " + tag, false), (tag + ", \"a\"", false),
+        ("W/\"a\",, " + tag, false), ("\"a,b\"," + tag, false),
+        // Weak tags match nothing, not even themselves.
+        ("W/" + tag, true), ("\"a\", W/" + tag, true), ("\"a\"", true), ("", true), ("\"*\"", true),
+        (String(tag.dropFirst().dropLast()), true), (String(tag.dropLast()), true), ("a, " + tag, true),
+        (tag.uppercased(), true),
+    ]
+
+    @Test(arguments: matches)
+    func aFileIsTheExpectedOneByItsTag(field: String, isChanged: Bool) {
+        let conditions = Self.conditions(match: field)
+        #expect(conditions.isChanged(tag: Self.tag, modifiedAt: Self.modifiedAt) == isChanged)
+        #expect(!conditions.isNotModified(tag: Self.tag, modifiedAt: Self.modifiedAt))
+        for date in ["0", "1000", "2000"] {
+            let both = Self.conditions(match: field, unmodifiedSince: date)
+            #expect(both.isChanged(tag: Self.tag, modifiedAt: Self.modifiedAt) == isChanged)
+        }
+    }
+
+    private static let expectedDates: [(String?, Bool)] = [
+        (nil, false), ("999", true), ("1000", false), ("1001", false), ("yesterday", false), ("", false),
+    ]
+
+    @Test(arguments: expectedDates)
+    func aFileIsTheExpectedOneByItsDate(field: String?, isChanged: Bool) {
+        let conditions = Self.conditions(unmodifiedSince: field)
+        #expect(conditions.isChanged(tag: Self.tag, modifiedAt: Self.modifiedAt) == isChanged)
     }
 
     private static let noneMatches: [(String, Bool)] = [

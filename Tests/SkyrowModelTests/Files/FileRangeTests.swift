@@ -72,6 +72,76 @@ import Testing
         }
     }
 
+    /// Fields of all the forms of RFC 9110, 14.1.1 and 14.1.2, against the bytes that their grammar and definition select.
+    @Test func aFieldSelectsWhatItsGrammarSays() {
+        var random = SeededGenerator.forTest()
+        var counts: [String: Int] = [:]
+        for _ in 0..<seededCases(3000) {
+            let size = Int.random(in: 0...12, using: &random)
+            let field = Self.field(&random)
+            let found: String
+            switch FileRange.parse(field, size: Int64(size)) {
+            case .whole: found = "whole"
+            case .unsatisfiable: found = "unsatisfiable"
+            case .part(let range): found = "\(Array(range))"
+            }
+            #expect(found == Self.selection(field, size), "seed \(random.seed): \(field) of \(size)")
+            counts[found.hasPrefix("[") ? "part" : found, default: 0] += 1
+        }
+        #expect(counts.count == 3 && counts.values.allSatisfy { $0 > 50 }, "\(counts)")
+    }
+
+    /// A field of a unit and a list, most of which follow the grammar.
+    private static func field(_ random: inout SeededGenerator) -> String {
+        func one(_ words: [String]) -> String { words.randomElement(using: &random) ?? "" }
+        func number() -> String {
+            one(["0", "1", "5", "9", "11", "12", "13", "007", "000", "99999999999999999999", "9223372036854775807"])
+        }
+        func range() -> String {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0...3: number() + "-" + number()
+            case 4...5: number() + "-"
+            case 6...7: "-" + number()
+            case 8: one(["", " ", "\t"])
+            default: one(["-", "1", "a-b", "1-b", "--1", "+1-2", "1 -2", "1-2-3", "0x1-2", "1-2;", "\u{661}-2", "1.0-2"])
+            }
+        }
+        let unit = one(["bytes", "bytes", "bytes", "bytes", "bytes", "bytes", "Bytes", "BYTES", "byte", "items", "", "bytes "])
+        let ranges = (0..<Int.random(in: 1...2, using: &random)).map { _ in one(["", "", " ", "\t "]) + range() }
+        return unit + one(["=", "=", "=", "=", "=", "=", "=", "==", ":", ""]) + ranges.joined(separator: one([",", ", ", " ,"]))
+    }
+
+    /// What a field selects: a second reading of the RFC, by regular expressions and byte by byte.
+    private static func selection(_ field: String, _ size: Int) -> String {
+        guard let match = field.wholeMatch(of: /(?i:bytes)=(.*)/) else { return "whole" }
+        let elements = match.output.1.split(separator: ",").map { $0.trimmingPrefix(/[ \t]*/) }
+            .map { String($0.replacing(/[ \t]+$/, with: "")) }.filter { !$0.isEmpty }
+        guard elements.count == 1 else { return "whole" }
+        // Of a longer number only matters that no file here has so many bytes.
+        func value(_ digits: Substring) -> Int { Int(digits) ?? 1_000_000 }
+        let selected: [Int]
+        let isFromStart: Bool
+        if let range = elements[0].wholeMatch(of: /([0-9]+)-([0-9]*)/) {
+            let first = value(range.output.1)
+            let last = range.output.2.isEmpty ? Int.max : value(range.output.2)
+            if !range.output.2.isEmpty, exceeds(range.output.1, range.output.2) { return "whole" }
+            selected = (0..<size).filter { first <= $0 && $0 <= last }
+            isFromStart = first == 0
+        } else if let range = elements[0].wholeMatch(of: /-([0-9]+)/) {
+            let length = value(range.output.1)
+            selected = (0..<size).filter { $0 >= size - length }
+            isFromStart = length > 0
+        } else {
+            return "whole"
+        }
+        // An empty file is sent as a whole for a range that would be satisfied by a longer one from its first byte on.
+        if size == 0, isFromStart { return "whole" }
+        return selected.isEmpty ? "unsatisfiable" : "\(selected)"
+    }
+
+    /// Whether the number of some digits is greater than that of others; numbers beyond Int64 count as its largest one.
+    private static func exceeds(_ a: Substring, _ b: Substring) -> Bool { (Int64(a) ?? .max) > (Int64(b) ?? .max) }
+
     /// Texts of the characters that ranges are made of: never a part beyond the file, and no trap.
     @Test func noTextSelectsBytesBeyondTheFile() {
         var random = SeededGenerator.forTest()
