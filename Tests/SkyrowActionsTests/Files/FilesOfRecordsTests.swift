@@ -374,6 +374,41 @@ import Testing
         }
     }
 
+    /// Several files of one field are an array inside of JSON.
+    @Test func anArrayOfFilesIsSignedAndKept() async throws {
+        try await withFiles { files in
+            let (ann, bob) = (try await files.user("ann"), try await files.user("bob"))
+            var pages: [AssetName] = []
+            for _ in 0..<3 { pages.append(try await files.upload(by: ann.sender)) }
+            let unused = try await files.upload(by: ann.sender)
+            func save(_ pages: ArraySlice<AssetName>) async throws {
+                let list = pages.map { #"{"$type":"asset","$name":"\#($0)"}"# }.joined(separator: ",")
+                let value = RecordValue.json(JSONText(validated: Array("[\(list)]".utf8)))
+                let note = RecordDraft(id: id("note/1"), fields: [(field("pages"), value)])
+                #expect(try await files.service.save(SaveRequest(note), by: ann.caller).summaries == ["saved"])
+            }
+            func collect() async throws -> FileCollection {
+                let found = try await files.service.run(Actions.fileCollect, false, by: ServiceFixture.masterCaller)
+                try await files.base.psql(
+                    "UPDATE _asset SET unreferenced_since = unreferenced_since - interval '2 days'"
+                )
+                return found
+            }
+            try await save(pages[...])
+            // Readers of the record get addresses of all of its files, in any order.
+            let found = try await signed(files, pages.reversed() + [unused], in: "note/1", by: bob.caller)
+            #expect(found == Set(pages))
+            #expect(try await collect() == FileCollection(unreferenced: 1, deleted: 0))
+            #expect(try await collect() == FileCollection(unreferenced: 0, deleted: 1))
+            #expect(files.storage.names == Set(pages))
+            // A file that leaves the array is one that nothing refers to.
+            try await save(pages.dropLast())
+            #expect(try await collect() == FileCollection(unreferenced: 1, deleted: 0))
+            #expect(try await collect() == FileCollection(unreferenced: 0, deleted: 1))
+            #expect(files.storage.names == Set(pages.dropLast()))
+        }
+    }
+
     @Test func oneProcessCollectsANight() async throws {
         try await withFiles { files in
             func age(_ hours: Int) async throws {

@@ -6,9 +6,13 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct AccessOracleTests {
     @Test func theServiceDecidesAsTheOracleDoes() async throws {
         // Changes that are asked for come without old values, and on a busy machine the stream may begin after these.
-        try await withService(live: LiveConfiguration(source: .logical), on: TemporaryCluster.streaming()) { service in
+        let storage = try TestFileStorage()
+        let files = FileConfiguration(storage: storage, urlPrefix: TestUpload.prefix)
+        let live = LiveConfiguration(source: .logical)
+        try await withService(live: live, files: files, on: TemporaryCluster.streaming()) { service in
             var random = SeededGenerator.forTest()
             let world = try await OracleWorld(service, &random)
+            storage.insert(world.files.map(\.name))
             var run = OracleRun(world: world, seed: random.seed)
             // A live query takes as long as all the rest together. In a quick run fewer callers have one: with and without a
             // user, a key, a name and a proved address.
@@ -18,6 +22,7 @@ import Testing
                 try await run.feed(of: caller)
                 if !isQuick || [0, 3].contains(place % 5) { try await run.live(of: caller, hasPrevious: true) }
                 try await run.privateReads(of: caller)
+                try await run.files(of: caller)
                 try await run.saves(of: caller)
                 try await run.changes(of: caller)
             }
@@ -34,10 +39,13 @@ import Testing
                         try await run.live(of: caller, hasPrevious: number.isMultiple(of: 2))
                     }
                     try await run.privateReads(of: caller)
+                    try await run.files(of: caller)
                     try await run.saves(of: caller)
                     try await run.changes(of: caller)
                 }
+                for caller in world.scoped { try await run.files(of: caller) }
             }
+            run.requireFilesOfAllKinds()
             try await run.set([:])
             var rest = world.leaves
             for caller in world.callers.shuffled(using: &random) where !caller.subject.isMaster {
@@ -148,6 +156,16 @@ struct OracleRun {
     /// How often lists that name someone were shown whole and in part.
     private(set) var lists: [ListCase: Int] = [:]
 
+    /// Samples files and records, without a change to the numbers of the test.
+    var chance: SeededGenerator
+    /// How often a file was open and closed to a caller.
+    var fileCases: [FileCase: Int] = [:]
+
+    struct FileCase: Hashable {
+        let exit: String
+        let isOpen: Bool
+    }
+
     struct ListCase: Hashable {
         let readers: String
         let isWhole: Bool
@@ -157,6 +175,7 @@ struct OracleRun {
         self.world = world
         self.seed = seed
         oracle = world.oracle
+        chance = SeededGenerator(seed: seed &+ 2)
     }
 
     /// Expects of each kind of relation, of being registered or verified, and of a key, that it is what opens some records to some callers, and of each

@@ -1,3 +1,4 @@
+import SkyrowActions
 import SkyrowTestSupport
 import Testing
 
@@ -30,9 +31,12 @@ import Testing
     ]
 
     @Test func theServiceDecidesAboutFieldsAsTheOracleDoes() async throws {
-        try await withService { service in
+        let storage = try TestFileStorage()
+        let files = FileConfiguration(storage: storage, urlPrefix: TestUpload.prefix)
+        try await withService(files: files) { service in
             var random = SeededGenerator.forTest()
             let world = try await OracleWorld(service, &random)
+            storage.insert(world.files.map(\.name))
             let made = try await service.call(
                 "schema:create",
                 #"{"record_types":{"card":{"fields":[{"name":"note","type":"string"},{"name":"mark","type":"integer"}]}}}"#,
@@ -57,8 +61,11 @@ import Testing
                     if !isQuick || (turn + number).isMultiple(of: 2) { try await run.reads(of: client) }
                     try await run.saves(of: client)
                     try await run.creates(of: client)
+                    try await run.files(of: client)
                 }
+                for client in world.scoped { try await run.files(of: client) }
             }
+            run.run.requireFilesOfAllKinds()
             // Every answer has been given several times: a field that is shown, missing, refused; a change, and one that is refused.
             for answer in OracleFieldRun.Answer.allCases {
                 let count = run.answers[answer] ?? 0
@@ -75,8 +82,10 @@ struct OracleFieldRun {
             refusedCreation
     }
 
-    private let run: OracleRun
+    private(set) var run: OracleRun
     private var rule = OracleFieldRule()
+    /// What holds of the fields of cards with files: `photo` has the rule of `note`, and `scan` only that of every field.
+    private var fileRules: [String: OracleFieldRule] = [:]
     private(set) var answers: [Answer: Int] = [:]
     /// Makes each value another one than that before.
     private var number = 0
@@ -87,9 +96,10 @@ struct OracleFieldRun {
 
     private var cards: [OracleRecord] { run.world.cards.filter { $0.database == "_public" } }
 
-    /// Sets rules of `note` and `mark` in the type, of every field of the type, and of `note` and `mark` in every type.
+    /// Sets rules of `note`, `mark` and `photo` in the type, of every field of the type, and of these three in every type.
     mutating func set(_ places: [OracleFieldRule]) async throws {
         rule = OracleFieldRule(places: places)
+        fileRules = ["photo": rule, "scan": OracleFieldRule(places: [places[1]])]
         func uses(_ rule: OracleFieldRule) -> [(name: String, allow: Set<String>?)] {
             [
                 ("create", rule.create), ("read", rule.read), ("update", rule.update), ("compare", rule.compare),
@@ -97,7 +107,7 @@ struct OracleFieldRun {
             ]
         }
         let ofEveryType = uses(places[2]).flatMap { name, allow in
-            ["note", "mark"].compactMap { field in
+            ["note", "mark", "photo"].compactMap { field in
                 allow.map {
                     "('*', '\(field)', '\(name)', ARRAY[\($0.map { "'\($0)'" }.joined(separator: ","))]::text[])"
                 }
@@ -122,7 +132,7 @@ struct OracleFieldRun {
         }
         let response = try await run.world.service.call(
             "schema:access:set",
-            "{\"record_type\":\"card\",\"fields\":{\"note\":\(texts[0]),\"mark\":\(texts[0]),\"*\":\(texts[1])}}",
+            "{\"record_type\":\"card\",\"fields\":{\"note\":\(texts[0]),\"mark\":\(texts[0]),\"photo\":\(texts[0]),\"*\":\(texts[1])}}",
             key: TestService.masterKey
         )
         guard response["error"] == .null else { throw UnexpectedResponse(response: "\(response)") }
@@ -130,6 +140,11 @@ struct OracleFieldRun {
         _ = try await run.world.service.database.psql(
             "UPDATE app.card SET note = 'note of ' || _id, mark = n WHERE _database = '_public'"
         )
+    }
+
+    /// Reads and names files, which fields open.
+    mutating func files(of client: OracleClient) async throws {
+        try await run.files(of: client, fileRules)
     }
 
     private func readable(_ client: OracleClient) -> [OracleRecord] {

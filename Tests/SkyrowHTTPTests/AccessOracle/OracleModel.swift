@@ -14,6 +14,22 @@ struct OracleCaller: Hashable {
     /// Whether the address of the account was proved.
     var isVerified = false
     var isMaster = false
+    /// What the key that comes along is limited to; nil where it is not.
+    var scopes: OracleScopes?
+}
+
+/// What a key is limited to.
+struct OracleScopes: Hashable {
+    var types: Set<String>
+    var mayWrite = true
+    /// Whether it passes the rules of the public records of these types.
+    var isServer = false
+}
+
+/// A file as psql shows it.
+struct OracleFile {
+    var name: String
+    var uploader: String?
 }
 
 /// A record as psql shows it.
@@ -26,6 +42,8 @@ struct OracleRecord {
     var list: [String: String]?
     /// The users in its field `members`.
     var members: Set<String> = []
+    /// The names of files in its fields, by the names of the fields.
+    var files: [String: String] = [:]
 }
 
 /// The rule of a type about one action.
@@ -237,6 +255,16 @@ struct AccessOracle {
         guard let user = caller.user else { return false }
         return allow.contains("owner") && user == record.owner
             || allow.contains("field:members") && record.members.contains(user)
+    }
+
+    /// Whether a caller sees a field of a record, in the public database or in their own.
+    func shows(_ record: OracleRecord, of type: String, _ rule: OracleFieldRule?, to caller: OracleCaller) -> Bool {
+        if let scopes = caller.scopes {
+            guard scopes.types.contains(type) else { return false }
+            if scopes.isServer { return record.database == "_public" }
+        }
+        return decide(caller, .read, record, in: record.database).answer == .yes
+            && allows(rule?.read, caller, record)
     }
 
     /// Whether there may be a record in which a rule allows a field to a caller.

@@ -17,6 +17,10 @@ struct OracleWorld {
     let cardsByID: [String: OracleRecord]
     /// Records to delete.
     let leaves: [OracleRecord]
+    /// Files, in fields of these records.
+    let files: [OracleFile]
+    /// Callers with keys that are limited to one type.
+    let scoped: [OracleClient]
 
     static let roles = (0..<60).map { "role \($0)" }
     static let groups = ["golf", "chess", "bridge", "go"]
@@ -86,8 +90,9 @@ struct OracleWorld {
         let types = """
             {"record_types": {
               "card": {"fields": [{"name": "n", "type": "integer"}, {"name": "title", "type": "string"},
-                {"name": "members", "type": "array(string)"}]},
-              "leaf": {"fields": [{"name": "n", "type": "integer"}]},
+                {"name": "members", "type": "array(string)"}, {"name": "photo", "type": "asset"},
+                {"name": "scan", "type": "asset"}]},
+              "leaf": {"fields": [{"name": "n", "type": "integer"}, {"name": "cover", "type": "asset"}]},
               "holder": {"fields": [{"name": "card", "type": "ref(card)"}, {"name": "deck", "type": "relation(card)"},
                 {"name": "cards", "type": "array(ref(card))"}]}}}
             """
@@ -180,6 +185,7 @@ struct OracleWorld {
             callers.append(OracleClient(subject: OracleCaller(user: id, isAnonymous: true), token: token))
         }
         self.callers = callers
+        scoped = try await Self.scopedClients(of: service, callers)
         let users = callers.compactMap(\.subject.user)
         func edges(_ name: String) async throws -> Set<OracleEdge> {
             let pairs = users.flatMap { from in users.filter { $0 != from }.map { OracleEdge(from: from, to: $0) } }
@@ -210,11 +216,19 @@ struct OracleWorld {
             cards[place].owner = users[number % users.count]
             cards[place].list = [keys[number % keys.count]: levels[number / keys.count]]
         }
+        var leaves = (0..<120).map { Self.record("l\($0)", users, privately: false, &random) }
+        // Without a change to the numbers that follow.
+        var chance = SeededGenerator(seed: random.seed &+ 1)
+        files = Self.files(of: users, &chance)
+        Self.put(files, into: &cards, as: "photo", of: 4, &chance)
+        Self.put(files, into: &cards, as: "scan", of: 1, &chance)
+        Self.put(files, into: &leaves, as: "cover", of: 2, &chance)
         self.cards = cards
         cardsByID = Dictionary(uniqueKeysWithValues: cards.map { ($0.id, $0) })
-        leaves = (0..<120).map { Self.record("l\($0)", users, privately: false, &random) }
+        self.leaves = leaves
         try await insert(cards, into: "card")
         try await insert(leaves, into: "leaf")
+        try await insertFiles()
         _ = try await service.database.psql(
             """
             SET search_path = app, app_internal;

@@ -57,6 +57,14 @@ final class TestFileStorage: FileStorage {
         try FileManager.default.removeItem(atPath: path(name))
     }
 
+    /// Makes files with these names, and no rows.
+    func insert(_ names: [String]) {
+        for name in names.compactMap({ AssetName($0) }) {
+            FileManager.default.createFile(atPath: path(name), contents: Data("a file".utf8))
+            state.withLock { _ = $0.names.insert(name) }
+        }
+    }
+
     private func path(_ name: AssetName) -> String { "\(directory)/\(name)" }
 
     private func check() throws(FileFault) {
