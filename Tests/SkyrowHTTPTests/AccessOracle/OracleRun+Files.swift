@@ -17,7 +17,7 @@ extension OracleRun {
         for exit in ["file", "file of a field", "naming a file"] {
             for isOpen in [true, false] {
                 let count = fileCases[FileCase(exit: exit, isOpen: isOpen)] ?? 0
-                #expect(count > 50, "\(exit), \(isOpen): \(count)")
+                #expect(count > 20, "\(exit), \(isOpen): \(count)")
             }
         }
     }

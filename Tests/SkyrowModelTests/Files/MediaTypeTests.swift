@@ -59,4 +59,14 @@ import Testing
     func aFilenameHasTheTypeOfItsExtension(name: String, type: String?) {
         #expect(MediaTypes.type(ofFilename: name) == type)
     }
+
+    @Test(arguments: [
+        ("image/png", "photo.png"), ("IMAGE/JPG", "photo.jpeg"), ("text/plain; charset=utf-8", "photo.txt"),
+        ("text/javascript", "photo.js"), ("audio/mpeg", "photo.mp3"), ("audio/mp4", "photo.m4a"),
+        ("video/mp4", "photo.mp4"), ("image/svg+xml", "photo.svg"),
+        ("application/octet-stream", "photo"), ("application/x-unknown", "photo"), ("", "photo"), ("x", "photo"),
+    ])
+    func aFileWithoutANameHasTheExtensionOfItsType(type: String, name: String) {
+        #expect(MediaTypes.filename(of: "photo", type: type) == name)
+    }
 }
