@@ -16,13 +16,17 @@ import Testing
         let head = HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: HTTPHeaders(fields))
         guard case .files(let name) = Route(uri: uri) else { return "elsewhere" }
         do throws(SkyrowError) {
-            let request = try UploadRequest(head, name: name, query: FileQuery(of: uri))
+            let query = try FileQuery(of: uri)
+            let field = try FieldPath(name)?.field(in: query.database)
+            let request = try UploadRequest(head, name: name, field: field, query: query)
             let length = request.length.map { "\($0)" } ?? "-"
             switch request.target {
             case .announced(let name, let signature):
                 return "form \(name) \(signature?.expiredAt ?? "-") \(signature?.signature ?? "-") \(length)"
             case .new(let filename, let type):
                 return "\(request.isDirect ? "direct" : "put") \(filename) \(type ?? "-") \(length)"
+            case .field(let field, let precondition, let filename, let type):
+                return "\(field.record) \(field.name) \(precondition) \(filename) \(type ?? "-") \(length)"
             }
         } catch {
             return "\(error.code.rawValue)"
@@ -62,6 +66,21 @@ import Testing
             (.POST, "/files?filename=%FF", [], "108"),
             (.POST, "/files?filename=cat.png", [form], "107"),
             (.POST, "/files?filename=cat.png", [("digest", "sha-256=short")], "108"),
+            // The field of a record
+            (
+                .PUT, "/files/records/note/9/photo", [("content-type", "image/png"), ("content-length", "5")],
+                "note/9 photo exists photo.png image/png 5"
+            ),
+            (
+                .PUT, "/files/records/note/a%2Fb/photo?filename=cat.gif", [("if-match", "\"7\"")],
+                "note/a/b photo revision(7) cat.gif - -"
+            ),
+            (.PUT, "/files/records/note/9/photo", [], "note/9 photo exists photo - -"),
+            (.PUT, "/files/records/note/9/photo?filename=", [], "108"),
+            (.PUT, "/files/records/note/9/photo", [("if-match", "7")], "108"),
+            (.PUT, "/files/records/note/9/photo", [form], "107"),
+            (.PUT, "/files/records/note/9/photo", [("digest", "sha-256=short")], "108"),
+            (.PUT, "/files/records/note/9", [], "110"),
         ] as [(HTTPMethod, String, [(String, String)], String)]
     )
     func theHeadSaysWhatIsUploaded(
