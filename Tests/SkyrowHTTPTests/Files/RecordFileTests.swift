@@ -171,7 +171,8 @@ import Testing
                 let members = #""_id":"note/\#(id)","_access":\#(list),\#(fields),\#(data)"#
                 _ = try await Self.save(service, members, token: ann.token)
             }
-            let rules = #"{"secret":{"read":[{"owner":true}],"update":[{"owner":true}]},"fixed":{"update":[{"owner":true}]}}"#
+            let owner = #"[{"owner":true}]"#
+            let rules = #"{"secret":{"read":\#(owner),"update":\#(owner)},"fixed":{"update":\#(owner)}}"#
             let set = try await service.call(
                 "schema:access:set",
                 #"{"record_type":"note","fields":\#(rules)}"#,
@@ -205,7 +206,8 @@ import Testing
             for row in Self.rows where row.put.status != 200 {
                 let expected = row.delete ?? row.put
                 let token = row.user.flatMap { tokens[$0] }
-                let response = try await service.send("DELETE", "/files/records/\(row.path)", key: row.key, token: token)
+                let path = "/files/records/\(row.path)"
+                let response = try await service.send("DELETE", path, key: row.key, token: token)
                 #expect(response.status == expected.status, "DELETE \(row): \(response.body)")
                 if let code = expected.code {
                     #expect(try JSONValue(response.body)["error"]["code"].integer == code, "DELETE \(row)")

@@ -103,13 +103,20 @@ import Testing
             case 4...5: number() + "-"
             case 6...7: "-" + number()
             case 8: one(["", " ", "\t"])
-            default: one(["-", "1", "a-b", "1-b", "--1", "+1-2", "1 -2", "1-2-3", "0x1-2", "1-2;", "\u{661}-2", "1.0-2"])
+            default: one(malformed)
             }
         }
-        let unit = one(["bytes", "bytes", "bytes", "bytes", "bytes", "bytes", "Bytes", "BYTES", "byte", "items", "", "bytes "])
         let ranges = (0..<Int.random(in: 1...2, using: &random)).map { _ in one(["", "", " ", "\t "]) + range() }
-        return unit + one(["=", "=", "=", "=", "=", "=", "=", "==", ":", ""]) + ranges.joined(separator: one([",", ", ", " ,"]))
+        let sign = one(["=", "=", "=", "=", "=", "=", "=", "==", ":", ""])
+        return one(units) + sign + ranges.joined(separator: one([",", ", ", " ,"]))
     }
+
+    private static let malformed = [
+        "-", "1", "a-b", "1-b", "--1", "+1-2", "1 -2", "1-2-3", "0x1-2", "1-2;", "\u{661}-2", "1.0-2",
+    ]
+    private static let units = [
+        "bytes", "bytes", "bytes", "bytes", "bytes", "bytes", "Bytes", "BYTES", "byte", "items", "", "bytes ",
+    ]
 
     /// What a field selects: a second reading of the RFC, by regular expressions and byte by byte.
     private static func selection(_ field: String, _ size: Int) -> String {
