@@ -3,9 +3,7 @@
 import http.server
 import json
 import shutil
-import struct
 import threading
-import zlib
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,7 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from service import until
 
 from .proxy import CuttingProxy
-from .setting import MEGABYTE, PATIENCE, Setting, expect, noise
+from .setting import MEGABYTE, PATIENCE, Setting, expect, png
 
 PAGE = Path(__file__).resolve().parent / "page"
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript"}
@@ -111,16 +109,6 @@ class Browser:
 
     def script(self, text: str, *arguments):
         return self.driver.execute_script(text, *arguments)
-
-
-def png(width: int, height: int) -> bytes:
-    """A PNG that cannot be compressed."""
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    pixels = noise(width * height * 3)
-    rows = b"".join(b"\0" + pixels[row * width * 3:(row + 1) * width * 3] for row in range(height))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
 
 
 def upload(setting: Setting, browser: Browser, page: Page, uploads: str, resumable: bool) -> dict:

@@ -6,10 +6,10 @@ import threading
 
 
 class CuttingProxy:
-    """Forwards TCP connections to a service, whose port is looked up for each; both sides are closed after `limit` bytes.
+    """Forwards TCP connections to a service, whose port is looked up for each; a client's is closed after `limit` bytes.
 
-    `before` is called before each connection to the service, one call at a time, with the number of bytes that clients have
-    sent so far.
+    `before` is called before each connection to the service, one call at a time, with the number of bytes that clients
+    have sent so far.
     """
 
     def __init__(self, port, limit: int, before=lambda sent: None):

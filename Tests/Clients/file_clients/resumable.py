@@ -17,7 +17,7 @@ CUT = 5 * MEGABYTE
 
 
 class Restarts:
-    """Ends the service at numbers of sent bytes, once with a signal that lets it finish and once with one that does not."""
+    """Ends the service at numbers of sent bytes, once by a signal that lets it finish and once by one that does not."""
 
     def __init__(self, setting: Setting):
         self.service = setting.service

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import random
+import struct
+import zlib
 from pathlib import Path
 
 import requests
@@ -45,7 +47,8 @@ class Setting:
     def call(self, method: str, parameters: dict, token: str | None = None, headers: dict | None = None):
         """The result of an action."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
-        response = requests.post(f"{self.base}/rpc", json=body, headers=headers or bearer(token), timeout=PATIENCE).json()
+        headers = headers or bearer(token)
+        response = requests.post(f"{self.base}/rpc", json=body, headers=headers, timeout=PATIENCE).json()
         assert "error" not in response, response
         return response["result"]
 
@@ -78,6 +81,16 @@ def bearer(token: str) -> dict:
 def noise(size: int, seed: int = 1) -> bytes:
     """Bytes that are the same in each run, and no repetition of each other."""
     return random.Random(seed).randbytes(size)
+
+
+def png(width: int, height: int) -> bytes:
+    """A PNG that cannot be compressed."""
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    pixels = noise(width * height * 3)
+    rows = b"".join(b"\0" + pixels[row * width * 3:(row + 1) * width * 3] for row in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
 
 
 def digest(content: bytes) -> str:

@@ -4,7 +4,7 @@ import requests
 
 from .setting import PATIENCE, Setting, code, expect, noise
 
-#: The media type that the SDK's form has for a `Buffer` (by its name), and that a browser has for a `Blob` without a type.
+#: The name and type that the part of the file has: of a `Buffer` in Node.js, and of a `Blob` without a type in a browser.
 PARTS = [("Kätz+chen 1.gif", "image/gif"), ("blob", "application/octet-stream")]
 
 
