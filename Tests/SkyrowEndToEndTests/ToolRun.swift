@@ -162,4 +162,20 @@ extension FileDescriptor {
         }
         guard status == 0 else { throw ToolError.system("Cannot connect") }
     }
+
+    /// Sends bytes on a connection; false if the other end has closed it, which is no signal here.
+    func send(_ bytes: some Collection<UInt8>) -> Bool {
+        var rest = Array(bytes)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 || errno == EINTR else { return false }
+            rest = rest.dropFirst(max(count, 0))
+        }
+        return true
+    }
+
+    /// Ends a connection in both directions, also for the threads that wait for it.
+    func shutDown() {
+        _ = Glibc.shutdown(number, Int32(SHUT_RDWR))
+    }
 }

@@ -106,7 +106,7 @@ def drawn(draw: random.Random) -> str:
     return "bytes=" + draw.choice([f"{first}-{last}", f"{first}-", f"-{last}"])
 
 
-def run(setting: Setting, count: int = 2000, seed: int = 1):
+def run(setting: Setting, count: int = 1000, seed: int = 1):
     draw = random.Random(seed)
     content = noise(SIZE)
     asset = setting.upload(content, "ranges.bin", "application/octet-stream")

@@ -91,7 +91,7 @@ final class Balancer: Sendable {
 
 extension FileDescriptor {
     /// A TCP socket that listens on a free port of this machine.
-    fileprivate static func listening() throws -> (socket: FileDescriptor, port: UInt16) {
+    static func listening() throws -> (socket: FileDescriptor, port: UInt16) {
         let socket = FileDescriptor(owning: Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
