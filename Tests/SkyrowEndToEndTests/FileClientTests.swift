@@ -18,7 +18,7 @@ import Testing
 
         func note(_ part: FileProgress) { progress.withLock { $0.append(part) } }
 
-        /// Expects that it has grown in several steps to so many bytes.
+        /// Expects that it has grown in several steps to a number of bytes.
         func expectSteps(to size: Int) {
             let all = progress.withLock { $0 }
             #expect(all.count > 1)

@@ -23,12 +23,12 @@ TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript"}
 #: What a script does that should not run: a page of another origin that embeds it gets a message.
 RUN = "document.title = 'ran'; window.ran = 1; parent.postMessage('ran', '*')"
 HTML = b"<!DOCTYPE html><html><script>" + RUN.encode() + b"</script></html>"
-#: Pages without a policy, which protect themselves from nothing: one that embeds, and one whose script does run.
+#: Pages without a policy, which forbid nothing: one that embeds, and one whose script does run.
 BARE = {"/bare": b"<!DOCTYPE html><title>bare</title>", "/control": HTML}
 
 
 class Page:
-    """The page of an application, on an origin of its own, with a strict policy."""
+    """The page of an application, on another origin than the service, with a strict policy."""
 
     def __init__(self, *origins: str):
         """`origins` is what the page may load from and connect to besides its origin."""
@@ -189,7 +189,7 @@ def open_hostile_files(setting: Setting, browser: Browser):
                 until(PATIENCE, f"{name} to be complete", lambda: saved.read_bytes() == content)
             elif is_saved is False:
                 assert not saved.exists(), f"{name} was saved"
-            # In a page that protects itself from nothing: as a frame, an object and a script.
+            # In a page without a policy: as a frame, an object and a script.
             browser.driver.get(f"{page.origin}/bare")
             browser.driver.execute_async_script(EMBED, address, not is_saved)
             if is_saved:

@@ -27,7 +27,7 @@ def run(setting: Setting):
     record = setting.call("record:fetch", {"ids": ["album/1"]}, setting.bob)[0]
     expect("the field of the record", record["cover"]["$name"], replaced.json()["result"]["$name"])
     expect("its other field", record["title"], "Cats")
-    for who, token in [("the owner", setting.ann), ("another user", setting.bob), ("nobody", None)]:
+    for who, token in [("the owner", setting.ann), ("another user", setting.bob), ("a caller without a user", None)]:
         read = send("GET", token)
         expect(f"GET by {who}", (read.status_code, read.content), (200, second))
     part = send("GET", setting.bob, Range="bytes=10-19")

@@ -6,10 +6,10 @@ import threading
 
 
 class CuttingProxy:
-    """Forwards TCP connections to a service, whose port is looked up for each; a client's is closed after `limit` bytes.
+    """Forwards TCP connections to a service, and closes each one after `limit` bytes of the client.
 
-    `before` is called before each connection to the service, one call at a time, with the number of bytes that clients
-    have sent so far.
+    The port of the service is looked up for each. `before` is called before it, one call at a time, with the number of
+    bytes that clients have sent so far.
     """
 
     def __init__(self, port, limit: int, before=lambda sent: None):

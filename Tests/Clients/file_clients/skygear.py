@@ -4,7 +4,7 @@ import requests
 
 from .setting import PATIENCE, Setting, code, expect, noise
 
-#: The name and type that the part of the file has: of a `Buffer` in Node.js, and of a `Blob` without a type in a browser.
+#: Name and type of the part with the file: of a `Buffer` in Node.js, and of a `Blob` without a type in a browser.
 PARTS = [("Kätz+chen 1.gif", "image/gif"), ("blob", "application/octet-stream")]
 
 

@@ -34,7 +34,7 @@ final class CuttingProxy: Sendable {
         }
     }
 
-    /// Cuts the next connections after so many bytes, one for each; the others are not cut.
+    /// Cuts the next connections, each after one of these numbers of bytes; later ones are not cut.
     func cut(after bytes: Int...) {
         state.withLock { $0.cuts = bytes }
     }

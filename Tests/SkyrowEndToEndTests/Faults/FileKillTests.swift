@@ -144,7 +144,7 @@ import Testing
 
     // MARK: - What was acknowledged
 
-    /// The bytes of a file: a line that no other file has, so many times.
+    /// The bytes of a file: repetitions of a line that no other file has.
     private struct Content: Sendable {
         let line: String
         let count: Int
@@ -177,7 +177,7 @@ import Testing
             }
         }
 
-        /// Returns a file that is about to be deleted, if there is one.
+        /// Returns an acknowledged file, which is deleted next; nil before the first.
         func take(_ random: inout SeededGenerator) -> String? {
             let number = Int.random(in: 0..<1000, using: &random)
             return state.withLock { state in

@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// What a browser asks before the form, since the key is a field of its own.
+    /// The preflight request of a browser, which the field with the key requires.
     @Test func aBrowserMaySendTheForm() async throws {
         try await withFileService { service, _ in
             let ann = try await service.signUp("ann")

@@ -1,7 +1,7 @@
 // Uploads a dropped picture, saves a record with it, and shows the picture of the record.
 //
-// The fragment of its address has what an application's page would know: the service, how it reaches it for uploads, the
-// token of a user, and whether uploads are resumable.
+// The fragment of its address has what a page of an application knows: the service, its address for uploads, the token of
+// a user, and whether uploads are resumable.
 const options = JSON.parse(decodeURIComponent(location.hash.slice(1)));
 const target = document.querySelector("#target");
 const bar = document.querySelector("progress");
