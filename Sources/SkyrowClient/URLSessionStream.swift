@@ -7,7 +7,7 @@ import Synchronization
 #endif
 
 /// Delivers the bytes of responses as they arrive.
-final class StreamReceiver: NSObject, URLSessionDataDelegate {
+final class StreamReceiver: TaskReceiver {
     typealias Head = Deferred<Result<TransportStream, any Error>>
 
     private struct Response {
@@ -28,55 +28,39 @@ final class StreamReceiver: NSObject, URLSessionDataDelegate {
         return head
     }
 
-    func urlSession(
-        _ session: URLSession,
-        dataTask: URLSessionDataTask,
-        didReceive response: URLResponse,
-        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
-    ) {
+    func didReceive(_ response: URLResponse, of task: URLSessionDataTask) -> URLSession.ResponseDisposition {
         let (body, continuation) = AsyncThrowingStream.makeStream(
             of: [UInt8].self,
             bufferingPolicy: .bufferingOldest(Self.waitingPieces)
         )
-        continuation.onTermination = { [weak dataTask] _ in dataTask?.cancel() }
+        continuation.onTermination = { [weak task] _ in task?.cancel() }
         let head = responses.withLock { responses in
-            responses[dataTask.taskIdentifier]?.body = continuation
-            return responses[dataTask.taskIdentifier]?.head.take()
+            responses[task.taskIdentifier]?.body = continuation
+            return responses[task.taskIdentifier]?.head.take()
         }
         guard let response = response as? HTTPURLResponse else {
             head?.settle(.failure(URLError(.badServerResponse)))
-            return completionHandler(.cancel)
+            return .cancel
         }
         let stream = TransportStream(
             status: response.statusCode,
             headers: response.fields("Content-Type", "X-Skyrow-Access-Token"),
             body: body
         )
-        completionHandler(head?.settle(.success(stream)) == true ? .allow : .cancel)
+        return head?.settle(.success(stream)) == true ? .allow : .cancel
     }
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        guard let body = responses.withLock({ $0[dataTask.taskIdentifier]?.body }) else { return }
+    func didReceive(_ data: Data, of task: URLSessionDataTask) {
+        guard let body = responses.withLock({ $0[task.taskIdentifier]?.body }) else { return }
         if case .dropped = body.yield(Array(data)) {
             body.finish(throwing: URLError(.dataLengthExceedsMaximum))
-            dataTask.cancel()
+            task.cancel()
         }
     }
 
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    func didComplete(_ task: URLSessionTask, _ error: (any Error)?) {
         let response = responses.withLock { $0.removeValue(forKey: task.taskIdentifier) }
         response?.head?.settle(.failure(error ?? URLError(.badServerResponse)))
         response?.body?.finish(throwing: error)
-    }
-
-    /// Refuses redirects, so that a response cannot direct the key and token elsewhere.
-    func urlSession(
-        _ session: URLSession,
-        task: URLSessionTask,
-        willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest,
-        completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-        completionHandler(nil)
     }
 }

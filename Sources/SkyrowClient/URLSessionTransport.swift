@@ -12,7 +12,7 @@ import SkyrowConcurrency
 /// ```
 public final class URLSessionTransport: Transport {
     private let session: URLSession
-    /// The session for streams, whose delegate receives the bytes as they arrive.
+    /// The session for streams, whose receiver takes the bytes as they arrive.
     private let streams: URLSession
     private let receiver = StreamReceiver()
     /// The session for files, on whose delegate's thread files are written.
@@ -25,11 +25,11 @@ public final class URLSessionTransport: Transport {
         configuration.timeoutIntervalForRequest = timeout / .seconds(1)
         configuration.httpShouldSetCookies = false
         configuration.urlCache = nil
-        session = URLSession(configuration: configuration, delegate: RedirectionRefusal(), delegateQueue: nil)
-        files = URLSession(configuration: configuration, delegate: transfers, delegateQueue: nil)
+        session = URLSession(configuration: configuration, delegate: SessionDelegate(), delegateQueue: nil)
+        files = URLSession(configuration: configuration, delegate: SessionDelegate(transfers), delegateQueue: nil)
         // A stream may be silent; its reader decides for how long.
         configuration.timeoutIntervalForRequest = 24 * 3600
-        streams = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
+        streams = URLSession(configuration: configuration, delegate: SessionDelegate(receiver), delegateQueue: nil)
     }
 
     deinit {
@@ -116,18 +116,5 @@ extension HTTPURLResponse {
     /// Returns these fields, without those that the response lacks.
     func fields(_ names: String...) -> [(name: String, value: String)] {
         names.compactMap { name in value(forHTTPHeaderField: name).map { (name: name, value: $0) } }
-    }
-}
-
-/// Refuses redirects, so that a response cannot direct the key and token elsewhere.
-private final class RedirectionRefusal: NSObject, URLSessionTaskDelegate {
-    func urlSession(
-        _ session: URLSession,
-        task: URLSessionTask,
-        willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest,
-        completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-        completionHandler(nil)
     }
 }

@@ -6,10 +6,8 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// The uploads and downloads of a session.
-///
-/// Its methods are called on the thread of the session's delegate, one after the other, which writing to a disk may block.
-final class FileTransfers: NSObject, URLSessionDataDelegate {
+/// The uploads and downloads of a session. Writing to a disk may block the thread of its delegate.
+final class FileTransfers: TaskReceiver {
     typealias Outcome = Deferred<Result<TransportResponse, any Error>>
     typealias Receive = @Sendable (TransportResponse, Data) throws -> Void
 
@@ -42,71 +40,47 @@ final class FileTransfers: NSObject, URLSessionDataDelegate {
         return transfer.outcome
     }
 
-    func urlSession(
-        _ session: URLSession,
-        task: URLSessionTask,
-        didSendBodyData bytesSent: Int64,
-        totalBytesSent: Int64,
-        totalBytesExpectedToSend: Int64
-    ) {
+    func didSend(_ count: Int64, of task: URLSessionTask) {
         let progress = transfers.withLock { $0[task.taskIdentifier]?.progress }
-        progress?(totalBytesSent)
+        progress?(count)
     }
 
-    func urlSession(
-        _ session: URLSession,
-        dataTask: URLSessionDataTask,
-        didReceive response: URLResponse,
-        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
-    ) {
+    func didReceive(_ response: URLResponse, of task: URLSessionDataTask) -> URLSession.ResponseDisposition {
         guard let response = response as? HTTPURLResponse else {
-            end(dataTask, URLError(.badServerResponse))
-            return completionHandler(.cancel)
+            end(task, URLError(.badServerResponse))
+            return .cancel
         }
         let head = TransportResponse(
             status: response.statusCode,
             headers: response.fields("Content-Length", "Content-Range", "ETag", "X-Skyrow-Access-Token"),
             body: []
         )
-        transfers.withLock { $0[dataTask.taskIdentifier]?.response = head }
-        completionHandler(.allow)
+        transfers.withLock { $0[task.taskIdentifier]?.response = head }
+        return .allow
     }
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        guard let transfer = transfers.withLock({ $0[dataTask.taskIdentifier] }), transfer.failure == nil else {
-            return
-        }
+    func didReceive(_ data: Data, of task: URLSessionDataTask) {
+        guard let transfer = transfers.withLock({ $0[task.taskIdentifier] }), transfer.failure == nil else { return }
         if let receive = transfer.receive, [200, 206].contains(transfer.response.status) {
             do {
                 try receive(transfer.response, data)
             } catch {
-                end(dataTask, error)
+                end(task, error)
             }
         } else if transfer.response.body.count + data.count > Self.maximumBody {
-            end(dataTask, URLError(.dataLengthExceedsMaximum))
+            end(task, URLError(.dataLengthExceedsMaximum))
         } else {
-            transfers.withLock { $0[dataTask.taskIdentifier]?.response.body += data }
+            transfers.withLock { $0[task.taskIdentifier]?.response.body += data }
         }
     }
 
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    func didComplete(_ task: URLSessionTask, _ error: (any Error)?) {
         guard let transfer = transfers.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
         if let failure = transfer.failure ?? error {
             transfer.outcome.settle(.failure(failure))
         } else {
             transfer.outcome.settle(.success(transfer.response))
         }
-    }
-
-    /// Refuses redirects, so that a response cannot direct the key and token elsewhere.
-    func urlSession(
-        _ session: URLSession,
-        task: URLSessionTask,
-        willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest,
-        completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-        completionHandler(nil)
     }
 
     private func end(_ task: URLSessionTask, _ failure: any Error) {
