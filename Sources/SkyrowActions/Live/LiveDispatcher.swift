@@ -31,7 +31,7 @@ final class LiveDispatcher: Sendable {
     let logical = Mutex<LogicalChangeSource?>(nil)
     let isPolling = Atomic(false)
     /// Handles events one after the other, from either source.
-    let turns = SerialGate()
+    let turns = TaskGate()
     /// The tasks that wait for a change of the state.
     let waiting: WaitingTasks<LiveState.Aspect>
     let rightsLooks = Mutex(RightsLooks())

@@ -7,7 +7,7 @@ package final class SchemaChanger: Sendable {
     private let client: PostgresClient
     private let cache: SchemaCache
     private let schema: SQLIdentifier
-    private let gate = SerialGate()
+    private let gate = TaskGate()
     /// The largest size in bytes of a table whose rows are written or read while it is locked.
     private let largeTableBound: Int64
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SkyrowConcurrency
 
-@Suite struct SerialGateTests {
+@Suite struct TaskGateTests {
     private final class Shared<Value: Sendable>: Sendable {
         let state: Mutex<Value>
 
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func theTurnsComeInTheOrderOfArrivalWithoutThoseThatWereCancelled() async throws {
-        let gate = SerialGate()
+        let gate = TaskGate()
         let (begun, end) = (Deferred<Void>(), Deferred<Void>())
         let first = Task {
             try await gate.pass {
@@ -44,7 +44,7 @@ import Testing
     @Test func oneAtATimeWhateverIsCancelled() async throws {
         var random = SeededGenerator.forTest()
         for _ in 0..<seededCases(100) {
-            let gate = SerialGate()
+            let gate = TaskGate()
             let inside = Shared(0)
             let kinds = (0..<12).map { _ in Int.random(in: 0..<3, using: &random) }
             try await waiting(for: "the turns") {
@@ -73,5 +73,36 @@ import Testing
             }
             #expect(gate.waiting == 0)
         }
+    }
+
+    @Test func asManyPassAndWaitAsMay() async throws {
+        let gate = TaskGate(capacity: 2, maximumWaiting: 1)
+        let (begun, end) = (Counter(), Deferred<Void>())
+        var tasks: [Task<Void, any Error>] = []
+        for _ in 0..<2 {
+            tasks.append(
+                Task {
+                    try await gate.pass {
+                        begun.increment()
+                        await end.value()
+                    }
+                }
+            )
+        }
+        try await waiting(until: "both are inside") { begun.value == 2 }
+        let third = Task { try await gate.pass { begun.increment() } }
+        try await waiting(until: "one waits") { gate.waiting == 1 }
+        await #expect(throws: TaskGate.IsFull.self) { try await gate.pass { begun.increment() } }
+        // A place in the line that is left is free.
+        third.cancel()
+        await #expect(throws: CancellationError.self) { try await third.value }
+        let fourth = Task { try await gate.pass { begun.increment() } }
+        try await waiting(until: "one waits") { gate.waiting == 1 }
+        #expect(begun.value == 2)
+        end.settle()
+        for task in tasks { try await task.value }
+        try await fourth.value
+        try await gate.pass { begun.increment() }
+        #expect(begun.value == 4)
     }
 }
