@@ -40,13 +40,18 @@ package struct UploadedAsset: Sendable {
         url = signer.address(of: asset.name)
     }
 
-    /// `{"$type":"asset","$name":…,"$content_type":…,"$size":…,"$url":…}`
+    /// `{"$type":"asset","$name":…,"$content_type":…,"$size":…,"$width":…,"$height":…,"$url":…}`
     package func write(to writer: JSONWriter) {
         Codec<UploadedFile>.uploadedFile.write(file, writer)
     }
 
     var file: UploadedFile {
-        UploadedFile(asset: Asset(asset.name, url: url), contentType: asset.contentType, size: asset.size)
+        UploadedFile(
+            asset: Asset(asset.name, url: url),
+            contentType: asset.contentType,
+            size: asset.size,
+            dimensions: asset.dimensions
+        )
     }
 }
 
@@ -136,7 +141,7 @@ package final class Upload: Sendable {
     /// after which the file is deleted.
     package func finish(_ checks: UploadChecks = UploadChecks()) async throws(SkyrowError) -> UploadedAsset {
         let uploaded = try await discarding { () async throws(SkyrowError) in
-            let file = try completed(checks)
+            let file = try await measured(completed(checks))
             let digests = try await service.storing { () async throws(FileFault) in try await incoming.digests() }
             try digests.require(checks)
             let sha256 = digests.sha256
@@ -194,6 +199,17 @@ package final class Upload: Sendable {
             file.sniffed = end.sniffed
             return file
         }
+    }
+
+    /// Returns an image with its size.
+    private func measured(_ file: StoredAsset) async throws(SkyrowError) -> StoredAsset {
+        guard let sniffed = file.sniffed, ImageFormat(rawValue: sniffed) != nil else { return file }
+        let first = try await service.storing { () async throws(FileFault) in
+            try await incoming.first(ImageHeader.examinedBytes)
+        }
+        var file = file
+        file.dimensions = ImageHeader(first)?.size
+        return file
     }
 
     private func keepAnnounced(_ file: StoredAsset, _ sha256: [UInt8]) async throws(SkyrowError) -> UploadedAsset {

@@ -47,12 +47,18 @@ package struct StoredAsset: Hashable, Sendable {
 }
 
 /// The width and the height of an image, in pixels.
-package struct PixelSize: Hashable, Sendable {
-    package var width: Int
-    package var height: Int
+public struct PixelSize: Hashable, Sendable {
+    public var width: Int
+    public var height: Int
 
-    package init(width: Int, height: Int) {
+    public init(width: Int, height: Int) {
         self.width = width
         self.height = height
+    }
+
+    /// Their product; the largest number if it does not fit.
+    package var pixels: Int {
+        let (product, isTooLarge) = width.multipliedReportingOverflow(by: height)
+        return isTooLarge ? .max : product
     }
 }

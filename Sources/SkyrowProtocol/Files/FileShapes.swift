@@ -5,6 +5,7 @@ public import SkyrowModel
 ///
 /// ```json
 /// {"$type": "asset", "$name": "7b0e2a7c-7135-4912-a6c9-7c1dbec0f5ef-cat.png", "$content_type": "image/png", "$size": 1024,
+///  "$width": 64, "$height": 48,
 ///  "$url": "https://example.com/files/7b0e2a7c-7135-4912-a6c9-7c1dbec0f5ef-cat.png?expiredAt=1549522000&signature=…"}
 /// ```
 ///
@@ -15,11 +16,14 @@ public struct UploadedFile: Hashable, Sendable {
     public var contentType: String
     /// In bytes.
     public var size: Int64
+    /// Of an image, as a browser shows it; nil if they are not known.
+    public var dimensions: PixelSize?
 
-    public init(asset: Asset, contentType: String, size: Int64) {
+    public init(asset: Asset, contentType: String, size: Int64, dimensions: PixelSize? = nil) {
         self.asset = asset
         self.contentType = contentType
         self.size = size
+        self.dimensions = dimensions
     }
 
     /// Reads what an upload returns; throws `108 InvalidArgument` for an object without the name of a file.
@@ -74,6 +78,8 @@ extension Codec<UploadedFile> {
             JSONMember("$name", .string(maximum: AssetName.maximumBytes), isRequired: true, "The name of the file."),
             JSONMember("$content_type", .string(), isRequired: true, "The media type."),
             JSONMember("$size", .integer(minimum: 0), isRequired: true, "The number of bytes."),
+            JSONMember("$width", .integer(minimum: 1), "The pixels of an image in a row, as a browser shows it."),
+            JSONMember("$height", .integer(minimum: 1), "The rows of an image."),
             JSONMember("$url", .string(), isRequired: true, "Where it can be downloaded for some minutes."),
         ])
     ) { json, name throws(SkyrowError) in
@@ -84,7 +90,10 @@ extension Codec<UploadedFile> {
         return UploadedFile(
             asset: Asset(file, url: json["$url"]?.string),
             contentType: json["$content_type"]?.string ?? "application/octet-stream",
-            size: json["$size"]?.wholeNumber.flatMap { Int64(exactly: $0) } ?? 0
+            size: json["$size"]?.wholeNumber.flatMap { Int64(exactly: $0) } ?? 0,
+            dimensions: json["$width"]?.wholeNumber.flatMap { width in
+                json["$height"]?.wholeNumber.map { PixelSize(width: Int(width), height: Int($0)) }
+            }
         )
     } write: { file, writer in
         writer.beginObject()
@@ -92,6 +101,10 @@ extension Codec<UploadedFile> {
         writer.member("$name", file.asset.name.rawValue)
         writer.member("$content_type", file.contentType)
         writer.member("$size", file.size)
+        if let dimensions = file.dimensions {
+            writer.member("$width", dimensions.width)
+            writer.member("$height", dimensions.height)
+        }
         if let url = file.asset.url { writer.member("$url", url) }
         writer.endObject()
     }

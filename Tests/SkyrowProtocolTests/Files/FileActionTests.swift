@@ -127,6 +127,10 @@ import Testing
             """
         let read = try result(of: Actions.assetPut, writing: announced, text)
         #expect(read == announced && read.file.asset.url == file.asset.url)
+        var image = announced
+        image.file.dimensions = PixelSize(width: 64, height: 48)
+        let sized = text.replacing(#""$size":1024,"#, with: #""$size":1024,"$width":64,"$height":48,"#)
+        #expect(try result(of: Actions.assetPut, writing: image, sized) == image)
         let addresses = [name: "https://files.example/files/\(name)"]
         let signed = #"{"urls":{"\#(name)":"https://files.example/files/\#(name)"}}"#
         #expect(try result(of: Actions.fileSign, writing: addresses, signed) == addresses)
