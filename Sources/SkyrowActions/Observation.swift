@@ -79,6 +79,10 @@ package enum Observation: Sendable, Hashable {
     case filesCollected(Int)
     /// The UUID of a file that is stored according to its row, and is not in the storage.
     case fileMissing(id: String)
+    /// Making a thumbnail took this time.
+    case thumbnailMade(ThumbnailOutcome, Duration)
+    /// The UUID of a file of which no thumbnail could be made, and why; safe to log.
+    case thumbnailFailed(id: String, String)
     /// Why the storage for files failed; safe to log.
     case fileStorageFailed(String)
     /// Why files could not be removed; safe to log.
@@ -90,6 +94,15 @@ package enum FileWay: String, Sendable, Hashable, CaseIterable {
     case upload, download
 
     var ordinal: Int { self == .upload ? 0 : 1 }
+}
+
+/// How making a thumbnail ended.
+package enum ThumbnailOutcome: String, Sendable, Hashable, CaseIterable {
+    case made
+    /// The image is damaged, or decoding it exceeded a limit.
+    case failed
+    /// All who waited for it have left.
+    case cancelled
 }
 
 /// The outcome of a mail.

@@ -27,6 +27,7 @@ package final class ObservationRecorder: Sendable {
     private let fileRequests: OutcomeCounters
     private let fileBytes: [FileWay: Counter]
     private let filesCollected: Counter
+    private let thumbnails: [ThumbnailOutcome: Metrics.Timer]
     private let accountsDeleted: Counter
     private let deletionsFailed: Counter
 
@@ -94,6 +95,13 @@ package final class ObservationRecorder: Sendable {
             }
         )
         filesCollected = counter("skyrow_file_collected_total")
+        thumbnails = Dictionary(
+            uniqueKeysWithValues: ThumbnailOutcome.allCases.map { outcome in
+                let labels = label + [("outcome", outcome.rawValue)]
+                let timer = Metrics.Timer(label: "skyrow_thumbnail_seconds", dimensions: labels, factory: factory)
+                return (outcome, timer)
+            }
+        )
         providerKeys = Dictionary(
             uniqueKeysWithValues: [true, false].map { isFetched in
                 let labels = label + [("outcome", isFetched ? "fetched" : "failed")]
@@ -143,10 +151,11 @@ package final class ObservationRecorder: Sendable {
         case .fileTransferred(let way, let code): fileRequests.increment(way.ordinal, code)
         case .fileBytes(let way, let bytes): fileBytes[way]?.increment(by: bytes)
         case .filesCollected(let count): filesCollected.increment(by: count)
+        case .thumbnailMade(let outcome, let time): thumbnails[outcome]?.record(duration: time)
         case .accountDeleted: accountsDeleted.increment()
         case .deletionFailed: deletionsFailed.increment()
         case .listening, .tokenRefused, .signInFailed, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
-            .breachedListFailed, .fileMissing, .fileStorageFailed, .fileUpkeepFailed:
+            .breachedListFailed, .fileMissing, .thumbnailFailed, .fileStorageFailed, .fileUpkeepFailed:
             break
         }
     }
@@ -217,11 +226,14 @@ package final class ObservationRecorder: Sendable {
             logger.info("Removed files to which nothing refers", metadata: ["files": "\(count)"])
         case .fileMissing(let id):
             logger.warning("A file is missing in the storage", metadata: ["file": "\(id)"])
+        case .thumbnailFailed(let id, let reason):
+            logger.warning("A thumbnail could not be made", metadata: ["file": "\(id)", "error": "\(reason)"])
         case .fileStorageFailed(let reason):
             logger.error("The storage for files failed", metadata: ["error": "\(reason)"])
         case .fileUpkeepFailed(let reason):
             logger.warning("Files could not be removed", metadata: ["error": "\(reason)"])
-        case .fileTransferred, .fileBytes, .changesDispatched, .liveQueries, .liveReset, .feedFetched, .feedReset,
+        case .fileTransferred, .fileBytes, .thumbnailMade, .changesDispatched, .liveQueries, .liveReset, .feedFetched,
+            .feedReset,
             .providerKeysFetched, .mail,
             .accountDeleted, .passwordHashed, .passwordTimed, .guessRefused, .accessDenied, .loggedIn, .audienceLoaded,
             .sessionLoaded,

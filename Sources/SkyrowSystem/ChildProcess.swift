@@ -124,6 +124,13 @@ package final class ChildProcess: Sendable {
         get async { await end.value() }
     }
 
+    /// How the program ended; waits until it has, and kills it when the task is cancelled or a time has passed.
+    ///
+    /// - Parameter sleep: Sleeps for the longest time that it may run.
+    package func exit(within sleep: @escaping @Sendable () async throws -> Void) async -> ProcessExit {
+        await end.value(during: sleep) { _ in self.send(signal: SIGKILL) }
+    }
+
     /// How the program ended; nil while it runs.
     package var exitIfEnded: ProcessExit? { end.settled }
 

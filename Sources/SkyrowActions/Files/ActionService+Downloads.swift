@@ -19,7 +19,10 @@ package enum DownloadCache: Hashable, Sendable {
 
 /// A file that a request may read.
 package struct Download: Sendable {
+    /// The file; with a thumbnail, the type is that of the thumbnail.
     package let asset: StoredAsset
+    /// nil for the file itself.
+    package let thumbnail: ThumbnailSize?
     /// The receiver closes it.
     package let file: OpenedFile
     package let cache: DownloadCache
@@ -36,9 +39,13 @@ extension ActionService {
     /// `record:fetch`.
     ///
     /// Throws errors of credentials and signatures, the same `110 ResourceNotFound` for a file that does not exist and one that
-    /// the caller may not read, `111 NotSupported`, `131 RateLimited` and `135 Overloaded`.
+    /// the caller may not read, `111 NotSupported`, `131 RateLimited` and `135 Overloaded`, and for a thumbnail also those of
+    /// ``thumbnail(_:of:)``.
+    ///
+    /// - Parameter thumbnail: the size of the thumbnail that is sent instead of the file.
     package func download(
         _ source: DownloadSource,
+        thumbnail: ThumbnailSize? = nil,
         from sender: Sender,
         id: RequestID
     ) async throws(SkyrowError) -> Download {
@@ -50,16 +57,23 @@ extension ActionService {
                 case .file(let name, nil): try await readable(name, from: sender, id: id)
                 case .field(let field): try await readable(field, from: sender, id: id)
                 }
-            guard let found, found.state == .stored else { throw .fileNotFound }
-            let opened = try await storing { () async throws(FileFault) in
-                try await files.configuration.storage.open(found.name)
+            guard var found, found.state == .stored else { throw .fileNotFound }
+            let opened: OpenedFile?
+            if let thumbnail {
+                opened = try await self.thumbnail(thumbnail, of: found)
+                // A thumbnail has the format of the image, whatever the uploader declared.
+                found.contentType = found.sniffed ?? found.contentType
+            } else {
+                opened = try await storing { () async throws(FileFault) in
+                    try await files.configuration.storage.open(found.name)
+                }
             }
             guard let opened else {
                 observe(.fileMissing(id: String(found.name.id)))
                 throw .fileNotFound
             }
             observe(.fileTransferred(.download, nil))
-            return Download(asset: found, file: opened, cache: cache)
+            return Download(asset: found, thumbnail: thumbnail, file: opened, cache: cache)
         } catch {
             observe(.fileTransferred(.download, error.code))
             throw error.reported(as: id)

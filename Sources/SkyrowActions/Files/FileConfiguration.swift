@@ -26,6 +26,8 @@ package struct FileConfiguration: Sendable {
     package var grace: Duration
     /// How long an upload may take.
     package var time: Duration
+    /// nil: there are no thumbnails.
+    package var thumbnails: ThumbnailConfiguration?
     /// The application, which addresses name unless it is the default one.
     package var application: ApplicationName
 
@@ -41,6 +43,7 @@ package struct FileConfiguration: Sendable {
         types: FileTypes = .every,
         grace: Duration = .seconds(24 * 3600),
         time: Duration = .seconds(3600),
+        thumbnails: ThumbnailConfiguration? = nil,
         application: ApplicationName = .default
     ) {
         self.storage = storage
@@ -54,6 +57,7 @@ package struct FileConfiguration: Sendable {
         self.types = types
         self.grace = grace
         self.time = time
+        self.thumbnails = thumbnails
         self.application = application
     }
 

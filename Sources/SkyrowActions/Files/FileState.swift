@@ -8,11 +8,16 @@ final class FileState: Sendable {
     let links = FileLinks()
     /// As of the last hour.
     let totals = Mutex(AssetTotals())
+    /// nil if the storage has no place for thumbnails.
+    let thumbnails: ThumbnailState?
     private let places = Mutex(UploadPlaces())
     private let ending = Mutex<Set<AssetName>>([])
 
     init(_ configuration: FileConfiguration, now: @escaping @Sendable () -> Timestamp) {
         self.configuration = configuration
+        thumbnails = configuration.thumbnails.flatMap { thumbnails in
+            configuration.storage.thumbnails.map { ThumbnailState(thumbnails, in: $0) }
+        }
         if let secret = configuration.secret { _ = links.begin(FileSigner(key: secret, configuration, now: now)) }
     }
 

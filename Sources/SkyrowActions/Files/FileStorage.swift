@@ -24,11 +24,14 @@ package protocol FileStorage: Sendable {
     /// Opens a file; nil if no file has this name.
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile?
 
-    /// Deletes a file, if it exists.
+    /// Deletes a file with its thumbnails, if it exists.
     func delete(_ name: AssetName) async throws(FileFault)
 
     /// Returns some of the files in the order of their names, from behind `name` on; fewer than `limit` at the end.
     func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry]
+
+    /// Where the thumbnails of its images are; nil without a place for them.
+    var thumbnails: (any ThumbnailStorage)? { get }
 
     /// Deletes what interrupted uploads left behind more than `age` ago, and returns the number of files.
     func sweep(olderThan age: Duration) async throws(FileFault) -> Int
@@ -39,6 +42,10 @@ package protocol FileStorage: Sendable {
 
 extension FileStorage {
     package func freeSpace() async throws(FileFault) -> Int64? { nil }
+}
+
+extension FileStorage {
+    package var thumbnails: (any ThumbnailStorage)? { nil }
 }
 
 /// A file that is being written, by one task.

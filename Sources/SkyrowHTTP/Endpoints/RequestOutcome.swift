@@ -62,9 +62,9 @@ struct RequestOutcome: Sendable {
         return outcome
     }
 
-    /// Adds a `Retry-After` field to the response of a rate-limited call.
+    /// Adds a `Retry-After` field to the response of a call that may succeed after a known time.
     mutating func addRetryTime(of error: SkyrowError) {
-        guard error.code == .rateLimited, case .integer(let seconds)? = error.info["retry_after"] else { return }
+        guard case .integer(let seconds)? = error.info["retry_after"] else { return }
         response.fields.append(HTTPField("retry-after", "\(seconds)"))
     }
 

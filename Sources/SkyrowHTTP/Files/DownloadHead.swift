@@ -22,11 +22,13 @@ struct DownloadHead: Sendable {
     private let modifiedAt: Int64?
     private let size: Int
 
-    /// - Parameter size: the bytes of the file.
-    init(_ head: HTTPRequestHead, for asset: StoredAsset, size: Int) {
+    /// - Parameters:
+    ///   - thumbnail: the size of the thumbnail that is sent; nil for the file itself.
+    ///   - size: the bytes of what is sent.
+    init(_ head: HTTPRequestHead, for asset: StoredAsset, _ thumbnail: ThumbnailSize? = nil, size: Int) {
         self.size = size
         // A name is written once, so it also identifies the content.
-        tag = "\"\(asset.name.id)\""
+        tag = thumbnail.map { "\"\(asset.name.id)-\($0)\"" } ?? asset.name.tag
         modifiedAt = asset.storedAt.flatMap(\.secondsSince1970)
         let conditions = FileConditions(
             ifMatch: head.field("if-match"),

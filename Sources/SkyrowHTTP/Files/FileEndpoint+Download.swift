@@ -14,9 +14,9 @@ extension FileEndpoint {
         from sender: Sender,
         id: RequestID
     ) async throws(SkyrowError) -> RequestOutcome {
-        let download = try await actions.download(source, from: sender, id: id)
+        let download = try await actions.download(source, thumbnail: query.thumbnail, from: sender, id: id)
         let size = Int(download.file.size)
-        let decision = DownloadHead(head, for: download.asset, size: size)
+        let decision = DownloadHead(head, for: download.asset, download.thumbnail, size: size)
         switch decision.selection {
         case .unsatisfiable, .changed:
             let error =

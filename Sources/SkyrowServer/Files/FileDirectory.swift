@@ -117,6 +117,14 @@ struct FileDirectory: Sendable {
         throw .system("Cannot remove \(path)/\(name)")
     }
 
+    /// Removes an empty directory, if there is one; returns false for one that is not empty.
+    @discardableResult
+    func removeDirectory(_ name: String) throws(FileFault) -> Bool {
+        if unlinkat(directory.number, name, AT_REMOVEDIR) == 0 || errno == ENOENT { return true }
+        if errno == ENOTEMPTY || errno == EEXIST { return false }
+        throw .system("Cannot remove the directory \(path)/\(name)")
+    }
+
     // MARK: - The whole
 
     /// Returns the names in the directory without `.` and `..`, in no particular order.

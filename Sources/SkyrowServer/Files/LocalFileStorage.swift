@@ -10,6 +10,7 @@ import Synchronization
 /// ```
 /// <file-directory>/<application>/7b/7b0e2a7c-7135-4912-a6c9-7c1dbec0f5ef-cat.png
 /// <file-directory>/<application>/incoming/c29c7b9e-5b0f-4c65-9c2b-0d3bb6b7a1a5
+/// <file-directory>/<application>/thumbs/7b/7b0e2a7c-7135-4912-a6c9-7c1dbec0f5ef-cat.png/100x100
 /// ```
 ///
 /// A file is written in `incoming` and moved when it is complete and durable, so a name never leads to a part of a file. No
@@ -89,8 +90,11 @@ package struct LocalFileStorage: FileStorage {
 
     package func delete(_ name: AssetName) async throws(FileFault) {
         try await FileThreads.writing.run { () throws(FileFault) in
-            guard let shard = try FileDirectory(path).directory(name.shard) else { return }
-            if try shard.removeFile(name.rawValue) { try shard.synchronize() }
+            if let shard = try FileDirectory(path).directory(name.shard), try shard.removeFile(name.rawValue) {
+                try shard.synchronize()
+            }
+            // After the file, of which no other thumbnail is kept then.
+            try directoryOfThumbnails.remove(of: name)
         }
     }
 
@@ -140,6 +144,10 @@ package struct LocalFileStorage: FileStorage {
     package func freeSpace() async throws(FileFault) -> Int64? {
         try await FileThreads.writing.run { () throws(FileFault) in try incomingFiles().freeSpace() }
     }
+
+    package var thumbnails: (any ThumbnailStorage)? { directoryOfThumbnails }
+
+    private var directoryOfThumbnails: ThumbnailDirectory { ThumbnailDirectory(in: path) }
 
     private func incomingFiles() throws(FileFault) -> FileDirectory {
         let directory = try FileDirectory(path).directory(Self.incoming)

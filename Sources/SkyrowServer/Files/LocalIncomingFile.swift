@@ -119,7 +119,7 @@ extension FileDescriptor {
     }
 
     /// Returns the bytes from an offset on; fewer than `count` only at the end of the file.
-    fileprivate func bytes(at offset: Int64, upTo count: Int) throws(FileFault) -> [UInt8] {
+    func bytes(at offset: Int64, upTo count: Int) throws(FileFault) -> [UInt8] {
         var fault: FileFault?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while initialized < count {
@@ -141,7 +141,7 @@ extension FileDescriptor {
         return bytes
     }
 
-    fileprivate func synchronize() throws(FileFault) {
+    func synchronize() throws(FileFault) {
         guard uninterrupted({ fsync(number) }) == 0 else { throw .system("Cannot write an incoming file") }
     }
 }

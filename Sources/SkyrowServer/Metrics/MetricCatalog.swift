@@ -102,6 +102,12 @@ enum MetricCatalog {
             ["application"],
             "Bytes of the stored files, as of the last hour."
         ),
+        Entry(
+            "skyrow_thumbnail_seconds",
+            .histogram,
+            ["application", "outcome"],
+            "Time in which a thumbnail was `made`, `failed` because of its image, or was `cancelled`."
+        ),
     ]
 
     private static let live: [Entry] = [

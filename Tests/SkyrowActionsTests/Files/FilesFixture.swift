@@ -120,6 +120,7 @@ func withFiles(
     maximum: Int64 = 1000,
     quota: Int64 = FileConfiguration.defaultQuota,
     types: FileTypes = .every,
+    thumbnails: ThumbnailConfiguration? = nil,
     test: String = #function,
     _ body: (FilesFixture) async throws -> Void
 ) async throws {
@@ -133,7 +134,8 @@ func withFiles(
                 maximum: maximum,
                 quota: quota,
                 freeSpace: 1000,
-                types: types
+                types: types,
+                thumbnails: thumbnails
             )
         }
         await service.prepareFiles()

@@ -28,6 +28,8 @@ final class MemoryFileStorage: FileStorage {
     }
 
     let kind = "memory"
+    let keptThumbnails = MemoryThumbnails()
+    var thumbnails: (any ThumbnailStorage)? { keptThumbnails }
     private let state = Mutex(State())
 
     var names: Set<AssetName> { state.withLock { Set($0.files.keys) } }
@@ -81,19 +83,13 @@ final class MemoryFileStorage: FileStorage {
 
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? {
         try check(.open)
-        guard let bytes = self[name] else { return nil }
-        // A file without a name, which ends with its descriptor.
-        guard let file = tmpfile() else { throw .unavailable("no temporary file") }
-        defer { fclose(file) }
-        fwrite(bytes, 1, bytes.count, file)
-        fflush(file)
-        let descriptor = FileDescriptor(owning: dup(fileno(file)))
-        return OpenedFile(.descriptor(descriptor), size: Int64(bytes.count))
+        return try self[name].map { bytes throws(FileFault) in try OpenedFile(holding: bytes) }
     }
 
     func delete(_ name: AssetName) async throws(FileFault) {
         try check(.delete)
         self[name] = nil
+        await keptThumbnails.delete(of: name)
     }
 
     func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] { [] }
@@ -158,5 +154,17 @@ final class MemoryFileStorage: FileStorage {
             if written != nil { storage.state.withLock { $0.incoming -= 1 } }
             return written
         }
+    }
+}
+
+extension OpenedFile {
+    /// A file without a name, which ends with its descriptor.
+    init(holding bytes: [UInt8]) throws(FileFault) {
+        guard let file = tmpfile() else { throw .unavailable("no temporary file") }
+        defer { fclose(file) }
+        fwrite(bytes, 1, bytes.count, file)
+        fflush(file)
+        let descriptor = FileDescriptor(owning: dup(fileno(file)))
+        self.init(.descriptor(descriptor), size: Int64(bytes.count))
     }
 }

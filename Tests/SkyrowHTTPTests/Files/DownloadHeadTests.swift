@@ -111,6 +111,18 @@ import Testing
         #expect(DownloadHead(head, for: asset, size: 1).fields.map(\.name) == ["accept-ranges", "etag"])
     }
 
+    /// A copy of the file is none of its thumbnail.
+    @Test func aThumbnailHasAnotherTag() {
+        let tag = "\"7b0e2a7c-7135-4912-a6c9-7c1dbec0f5ef-400x400f\""
+        for (given, status) in [(Self.tag, 200), (tag, 304)] as [(String, UInt)] {
+            let fields = HTTPHeaders([("if-none-match", given)])
+            let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: fields)
+            let decision = DownloadHead(head, for: Self.asset, .fit(width: 400, height: 400), size: 100)
+            #expect(decision.status.code == status)
+            #expect(decision.fields.first { $0.name == "etag" }?.value == tag)
+        }
+    }
+
     @Test func anUnchangedFileIsNotSent() {
         let decision = Self.decision(.GET, [("if-none-match", Self.tag)])
         #expect(decision.status == .notModified)

@@ -140,6 +140,11 @@ import Testing
                 ["file-types": ""],
                 "--file-types must be media types and ranges separated by commas, such as image/*,application/pdf; it is ''."
             ),
+            (
+                ["thumbnail-sizes": "100x100,5000x1"],
+                "--thumbnail-sizes must be up to 16 sizes of at most 4096 pixels, separated by commas, such as "
+                    + "100x100,400x400f,400x0, or off; it is '100x100,5000x1'."
+            ),
             (["file-grace": "59m"], "--file-grace must be a duration from 1h to 365d, such as 1d; it is '59m'."),
             (["file-time": "0s"], "--file-time must be a duration from 1m to 1d, such as 1h; it is '0s'."),
             (
@@ -151,6 +156,21 @@ import Testing
     func whatCannotWorkIsRefused(_ flags: [String: String], _ sentence: String) {
         let error = #expect(throws: ToolError.self) { try load(flags) }
         #expect(error?.description == sentence)
+    }
+
+    @Test(
+        arguments: [
+            ("100x100", ["100x100"]), ("off", []), ("400x0,0x400,1x4096f", ["400x0", "0x400", "1x4096f"]),
+        ] as [(String, [String])]
+    )
+    func theSizesOfThumbnailsAreRead(_ text: String, _ sizes: [String]) throws {
+        #expect(try load(["thumbnail-sizes": text]).files.thumbnailSizes.map(\.description) == sizes)
+    }
+
+    @Test func thumbnailsHaveTwoSizesByDefault() throws {
+        #expect(try load([:]).files.thumbnailSizes.map(\.description) == ["100x100", "400x400f"])
+        let many = Array(repeating: "1x1", count: 17).joined(separator: ",")
+        #expect(throws: ToolError.self) { try load(["thumbnail-sizes": many]) }
     }
 
     @Test(arguments: ["short", "fifteen-letters", "a secret with spaces"])

@@ -123,6 +123,21 @@ package final class FileSettings: SettingGroup {
         "From the head of an upload to its end; `body-timeout` does not apply to uploads."
     ).ofApplications
 
+    package let thumbnailSizes = Setting<[ThumbnailSize]>(
+        "thumbnail-sizes",
+        [.fill(width: 100, height: 100), .fit(width: 400, height: 400)],
+        shown: "100x100,400x400f",
+        .text("sizes"),
+        mustBe: "up to 16 sizes of at most 4096 pixels, separated by commas, such as 100x100,400x400f,400x0, or off",
+        """
+        The sizes of thumbnails that a request may have made: `100x100` fills it with the centre of the image, `100x100f` fits the \
+        image in, and `100x0` and `0x100` have only a width or a height.
+        """
+    ) { text in
+        if text == "off" { return [] }
+        return text.list { ThumbnailSize($0) }.flatMap { $0.count <= 16 ? $0 : nil }
+    }.ofApplications
+
     package static func check(_ settings: SettingValues<FileSettings>) throws(ToolError) {
         guard settings.grace > settings.time else {
             throw .configuration(
@@ -176,6 +191,7 @@ extension Settings {
             types: files.types,
             grace: files.grace,
             time: files.time,
+            thumbnails: files.thumbnailSizes.isEmpty ? nil : .withVips(sizes: files.thumbnailSizes),
             application: application
         )
     }
