@@ -30,7 +30,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
             ] + common
         case ["skyrow", "doctor"]:
             [
-                (0, "There are no findings."), (1, "There are warnings, but no errors."),
+                (0, "There are no findings, or only hints."), (1, "There are warnings, but no errors."),
                 (2, "There are errors, such as a database that cannot be reached."),
             ] + common.filter { $0.0 != unavailable.rawValue }
         default:

@@ -76,6 +76,7 @@ package enum MachineSubject: Hashable, Sendable {
     case disk
     case fileDisk
     case openFiles
+    case thumbnails
     case accountSettings
     case mailServer
     case providers
@@ -96,13 +97,15 @@ package struct DoctorProbe: Sendable {
 /// A problem that a check found.
 package struct DoctorFinding: Hashable, Sendable {
     package enum Severity: String, Hashable, Sendable, Comparable, CaseIterable {
+        /// Something is missing that is optional.
+        case hint
         /// It works but should be changed.
         case warning
         /// Data or results are at risk, or something does not work.
         case error
 
         package static func < (a: Severity, b: Severity) -> Bool {
-            a == .warning && b == .error
+            a != b && allCases.first { $0 == a || $0 == b } == a
         }
     }
 

@@ -5,7 +5,7 @@ import SkyrowStore
 
 extension DoctorCheck {
     package static let ofTheMachine: [DoctorCheck] = [
-        keyFiles, disk, fileDisk, openFiles, accountSettings, mailServer, providers,
+        keyFiles, disk, fileDisk, openFiles, thumbnails, accountSettings, mailServer, providers,
     ]
 
     /// Rows: `path`, `mode` and `allowed` bits in octal, `contents` in words, and `leftover` for a key file that no
@@ -101,6 +101,22 @@ extension DoctorCheck {
                     "Raise the limit where the service is started (LimitNOFILE= of systemd, --ulimit of Docker), or allow "
                     + "fewer connections.",
                 commands: ["$ ulimit -n \(needed)"]
+            )
+        }
+    )
+
+    /// Rows: `program`, which makes thumbnails and is not installed, and its `package`.
+    package static let thumbnails = DoctorCheck(
+        "thumbnails",
+        "Program for thumbnails",
+        .machine(.thumbnails),
+        finding: { row, _ in
+            DoctorFinding(
+                .hint,
+                "The program \(row["program"]) is not installed.",
+                meaning: "Requests for thumbnails of images fail; files are sent as they are.",
+                remedy: "Install it, or set thumbnail-sizes to off.",
+                commands: ["$ apt-get install --no-install-recommends \(row["package"])"]
             )
         }
     )

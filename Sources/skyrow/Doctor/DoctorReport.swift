@@ -14,7 +14,7 @@ struct DoctorReport: Sendable {
         /// The diagnosis; nil if the check was skipped.
         var diagnosis: DoctorDiagnosis?
 
-        /// `ok`, `warning`, `error` or `skipped`
+        /// `ok`, `hint`, `warning`, `error` or `skipped`
         var state: String { diagnosis.map { $0.severity?.rawValue ?? "ok" } ?? "skipped" }
     }
 
@@ -34,10 +34,10 @@ struct DoctorReport: Sendable {
     /// The highest severity; nil if all is well.
     var severity: DoctorFinding.Severity? { diagnoses.compactMap(\.severity).max() }
 
-    /// 0 if all is well, 1 with warnings, 2 with errors.
+    /// 0 if all is well or there are only hints, 1 with warnings, 2 with errors.
     var exitCode: Int32 {
         switch severity {
-        case nil: 0
+        case nil, .hint: 0
         case .warning: 1
         case .error: 2
         }
@@ -78,12 +78,13 @@ struct DoctorReport: Sendable {
 
     private var conclusion: String {
         let findings = diagnoses.flatMap(\.findings)
-        let errors = findings.count { $0.severity == .error }
-        let warnings = findings.count - errors
         let skipped = lines.count - diagnoses.count
         let checks = counted(diagnoses.count, "check") + (skipped > 0 ? " run and \(decimal(skipped)) skipped" : "")
         guard !findings.isEmpty else { return "\(checks), no findings." }
-        let parts = [(errors, "error"), (warnings, "warning")].filter { $0.0 > 0 }.map { counted($0.0, $0.1) }
+        let parts = DoctorFinding.Severity.allCases.reversed().compactMap { severity -> String? in
+            let count = findings.count { $0.severity == severity }
+            return count > 0 ? counted(count, severity.rawValue) : nil
+        }
         return "\(checks): \(parts.joined(separator: ", "))."
     }
 

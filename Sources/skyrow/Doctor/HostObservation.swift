@@ -19,6 +19,7 @@ struct HostObservation: Sendable {
         case .disk: disk
         case .fileDisk: fileDisk
         case .openFiles: openFiles
+        case .thumbnails: thumbnails
         case .accountSettings: accountSettings
         case .mailServer: await mailServer
         case .providers: await providers
@@ -147,6 +148,15 @@ struct HostObservation: Sendable {
         guard stat(path, &own) == 0 else { return [] }
         if let directory, stat(directory.path, &other) == 0, own.st_dev == other.st_dev { return [] }
         return HostObservation.space(of: path).map { [$0] } ?? []
+    }
+
+    /// Empty if the program is installed, or is not needed.
+    private var thumbnails: [DoctorRow] {
+        guard settings.files.storage != .off, !settings.files.thumbnailSizes.isEmpty, !VipsThumbnails().isInstalled
+        else {
+            return []
+        }
+        return [["program": VipsThumbnails.program, "package": VipsThumbnails.package]]
     }
 
     private static func space(of path: String) -> DoctorRow? {

@@ -64,6 +64,11 @@ import Testing
             ["whose": "The running service", "soft": "1024", "hard": "4096", "needed": "1025"],
             (.warning, "The running service may open 1024 files, and the settings allow clients that need 1025")
         ),
+        Row(
+            .thumbnails,
+            ["program": "vipsthumbnail", "package": "libvips-tools"],
+            (.hint, "The program vipsthumbnail is not installed.")
+        ),
         Row(.accountSettings, ["network": "127.0.0.0/8"]),
         Row(
             .accountSettings,
@@ -135,6 +140,8 @@ import Testing
     @Test(
         arguments: [
             ([], nil, 0, "1 check run and 1 skipped, no findings."),
+            ([.hint], .hint, 0, "1 check run and 1 skipped: 1 hint."),
+            ([.hint, .warning], .warning, 1, "1 check run and 1 skipped: 1 warning, 1 hint."),
             ([.warning], .warning, 1, "1 check run and 1 skipped: 1 warning."),
             ([.warning, .warning, .error], .error, 2, "1 check run and 1 skipped: 1 error, 2 warnings."),
         ] as [([DoctorFinding.Severity], DoctorFinding.Severity?, Int32, String)]
