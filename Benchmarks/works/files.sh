@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Files beside nginx with sendfile, from one directory each: small ones by a signed address and by the access of a token, large
-# ones, and uploads beside nginx's WebDAV.
+# ones, and uploads beside nginx's WebDAV. Thumbnails of a photo, made and kept.
 
 files_heading() { echo 'Files'; }
 
@@ -74,13 +74,36 @@ measure_upload() {
     record "$series.rate" "$speed"
 }
 
+# make_photo FILE: a JPEG image of 12 megapixels and about 8 MB, with noise as a photo has it.
+make_photo() {
+    command -v vips >/dev/null && command -v vipsthumbnail >/dev/null || die "vips is missing: run scripts/setup benchmark."
+    vips gaussnoise "$WORK/noise.v" 4032 3024 --mean 128 --sigma 40 --seed 1
+    vips bandjoin "$WORK/noise.v $WORK/noise.v $WORK/noise.v" "$WORK/colours.v"
+    vips cast "$WORK/colours.v" "$WORK/photo.v" uchar
+    vips jpegsave "$WORK/photo.v" "$1" --Q 90
+    rm -f "$WORK/noise.v" "$WORK/colours.v" "$WORK/photo.v"
+}
+
+# measure_thumbnail SERIES NAME HEADER...: records SERIES.seconds, the time of a response with a thumbnail of the file.
+measure_thumbnail() {
+    local series=$1 name=$2 header headers=() output
+    shift 2
+    for header in "$@"; do headers+=(--header "$header"); done
+    output=$(curl --silent --show-error --fail --max-time 60 --output "$WORK/received" \
+        --write-out '%{content_type} %{time_total}' "${headers[@]}" \
+        "http://127.0.0.1:$PORT/files/$name?thumb=400x400f") || die "The thumbnail was refused."
+    [[ $output == 'image/jpeg '* ]] || die "The thumbnail is $output."
+    record "$series.seconds" "${output#* }"
+}
+
 files_measure() {
-    local round side small large signed response
+    local round side small large signed response photo count
     local keys=()
     mkdir -p "$WORK/nginx"
     head -c 16384 /dev/urandom >"$WORK/nginx/small.bin"
     head -c 10000000 /dev/urandom >"$WORK/nginx/large.bin"
     head -c 100000000 /dev/urandom >"$WORK/huge.bin"
+    make_photo "$WORK/photo.jpg"
     add_side files "$MEASURED" bench
     start_side --file-directory "$WORK/files" --maximum-file 200000000 --file-quota 0 --maximum-body-memory 268435456
     start_nginx
@@ -108,6 +131,11 @@ files_measure() {
                     "http://127.0.0.1:$PORT/files?filename=huge.bin"
             fi
         done
+        for ((count = 0; count < 10; count++)); do
+            photo=$(upload "$WORK/photo.jpg" | member '\$name')
+            measure_thumbnail thumbnail.first "$photo" "${keys[@]}"
+            measure_thumbnail thumbnail.kept "$photo" "${keys[@]}"
+        done
         measure_wrk fetch small.fetch item "$ROWS"
     done
     stop_nginx
@@ -133,4 +161,7 @@ EOT
     files_row 'download of 16 KB, access judged by token' small.judged small.fetch /s 1 '`record:fetch`'
     files_row 'download of 10 MB, access judged by token' large.judged large.nginx /s 1 'nginx, the same file'
     files_row 'upload of 100 MB, with SHA-256 and fsync' upload.files upload.nginx MB/s 1000000 'nginx, WebDAV without fsync'
+    printf '\nA thumbnail of 400 pixels of a JPEG image of 12 megapixels and 8 MB, median: made in %s ms (at most 500), kept %s ms (at most 2).\n' \
+        "$(divide "$(median thumbnail.first.seconds %.6f)" 0.001 | cut -d . -f 1)" \
+        "$(divide "$(median thumbnail.kept.seconds %.6f)" 0.001 | cut -c 1-4)"
 }
