@@ -16,6 +16,7 @@ static struct {
     __typeof__(&curl_easy_cleanup) easy_cleanup;
     __typeof__(&curl_easy_setopt) easy_setopt;
     __typeof__(&curl_easy_getinfo) easy_getinfo;
+    __typeof__(&curl_easy_pause) easy_pause;
     __typeof__(&curl_easy_strerror) easy_strerror;
     __typeof__(&curl_multi_init) multi_init;
     __typeof__(&curl_multi_cleanup) multi_cleanup;
@@ -42,6 +43,7 @@ const char *skyrow_curl_load(void) {
         {"curl_easy_cleanup", &curl.easy_cleanup},
         {"curl_easy_setopt", &curl.easy_setopt},
         {"curl_easy_getinfo", &curl.easy_getinfo},
+        {"curl_easy_pause", &curl.easy_pause},
         {"curl_easy_strerror", &curl.easy_strerror},
         {"curl_multi_init", &curl.multi_init},
         {"curl_multi_cleanup", &curl.multi_cleanup},
@@ -120,6 +122,10 @@ CURLcode skyrow_curl_set_prerequest(CURL *handle, curl_prereq_callback prereques
 
 CURLcode skyrow_curl_number(CURL *handle, CURLINFO info, long *number) {
     return curl.easy_getinfo(handle, info, number);
+}
+
+CURLcode skyrow_curl_resume(CURL *handle) {
+    return curl.easy_pause(handle, CURLPAUSE_CONT);
 }
 
 CURLM *skyrow_curl_make_multi(void) {

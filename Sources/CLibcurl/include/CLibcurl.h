@@ -27,6 +27,8 @@ CURLcode skyrow_curl_set_sink(CURL *handle, curl_write_callback write, curl_writ
 CURLcode skyrow_curl_set_open_socket(CURL *handle, curl_opensocket_callback open, void *context);
 CURLcode skyrow_curl_set_prerequest(CURL *handle, curl_prereq_callback prerequest, void *context);
 CURLcode skyrow_curl_number(CURL *handle, CURLINFO info, long *number);
+// Continues a transfer whose callbacks have paused it; may call them.
+CURLcode skyrow_curl_resume(CURL *handle);
 
 // As curl_multi_init and so on. Only skyrow_curl_multi_wake may be called from another thread.
 CURLM *skyrow_curl_make_multi(void);

@@ -103,12 +103,12 @@ private final class SMTPTransfer: Transfer {
         try handle.set(CURLOPT_UPLOAD, 1)
     }
 
-    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> TransferSupply {
         position.withLock { position in
             let count = min(buffer.count, bytes.count - position)
             buffer.copyBytes(from: bytes[position..<position + count])
             position += count
-            return count
+            return .bytes(count)
         }
     }
 

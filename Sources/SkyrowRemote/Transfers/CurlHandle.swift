@@ -87,6 +87,12 @@ struct CurlHandle: ~Copyable {
         try check(skyrow_curl_set_prerequest(pointer, callbacks.prerequest, context))
     }
 
+    /// Continues a transfer that has paused, for which libcurl may call its callbacks.
+    func resume() throws(CurlFault) {
+        let code = skyrow_curl_resume(pointer)
+        guard code == CURLE_OK else { throw .failed(code, response: response) }
+    }
+
     /// The last response code of the server, or of the proxy that does not connect to it, if any.
     var response: Int? { number(CURLINFO_RESPONSE_CODE) ?? number(CURLINFO_HTTP_CONNECTCODE) }
 

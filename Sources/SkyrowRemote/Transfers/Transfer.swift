@@ -15,6 +15,9 @@ protocol Transfer: AnyObject, Sendable {
     /// Sets the options.
     func setUp(_ handle: inout CurlHandle) throws(CurlFault)
 
+    /// Called before the transfer starts, with what continues it from any thread after it has paused.
+    func prepare(resume: @escaping @Sendable () -> Void)
+
     /// Returns whether the transfer may use a connection to an address; nil is one of an unknown family.
     ///
     /// The engine asks before it connects, and before it sends a request on a connection, which may be an earlier one.
@@ -23,31 +26,59 @@ protocol Transfer: AnyObject, Sendable {
     /// Takes a header line, with its line break.
     func receive(header line: UnsafeRawBufferPointer)
 
-    /// Takes a part of the response; false ends the transfer.
-    func receive(_ part: UnsafeRawBufferPointer) -> Bool
+    /// Takes a part of the response.
+    func receive(_ part: UnsafeRawBufferPointer) -> TransferReceipt
 
-    /// Supplies the next bytes to send, and returns their number; 0 ends them.
-    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int
+    /// Supplies the next bytes to send.
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> TransferSupply
+}
+
+/// What a transfer does with a part of the response.
+enum TransferReceipt: Hashable, Sendable {
+    case taken
+    /// The transfer pauses, and gets the same part when it is resumed.
+    case paused
+    /// The transfer fails.
+    case refused
+}
+
+/// What a transfer has to send.
+enum TransferSupply: Hashable, Sendable {
+    /// The number of bytes that it has written to the buffer; 0 ends them.
+    case bytes(Int)
+    /// None yet; the transfer pauses, and is asked when it is resumed.
+    case paused
+    /// The transfer fails.
+    case failed
 }
 
 extension Transfer {
+    func prepare(resume: @escaping @Sendable () -> Void) {}
     func admits(_ address: ClientAddress?) -> Bool { true }
     func receive(header line: UnsafeRawBufferPointer) {}
-    func receive(_ part: UnsafeRawBufferPointer) -> Bool { true }
-    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int { 0 }
+    func receive(_ part: UnsafeRawBufferPointer) -> TransferReceipt { .taken }
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> TransferSupply { .bytes(0) }
 }
 
 /// The callbacks of libcurl, whose context is a ``TransferContext``.
 struct TransferCallbacks {
     let read: curl_read_callback = { buffer, size, count, context in
         guard let buffer, let context = TransferContext.of(context) else { return 0 }
-        return context.transfer.send(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+        return switch context.transfer.send(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count)) {
+        case .bytes(let number): number
+        case .paused: Int(CURL_READFUNC_PAUSE)
+        case .failed: Int(CURL_READFUNC_ABORT)
+        }
     }
 
     let write: curl_write_callback = { buffer, size, count, context in
         guard let buffer, let context = TransferContext.of(context) else { return 0 }
         let part = UnsafeRawBufferPointer(start: buffer, count: size * count)
-        return context.transfer.receive(part) ? part.count : 0
+        return switch context.transfer.receive(part) {
+        case .taken: part.count
+        case .paused: Int(CURL_WRITEFUNC_PAUSE)
+        case .refused: 0
+        }
     }
 
     let header: curl_write_callback = { buffer, size, count, context in

@@ -30,6 +30,7 @@ final class TransferEngine: Sendable {
 
     private enum Order {
         case start(Ticket, Job)
+        case resume(Ticket)
         case cancel(Ticket)
     }
 
@@ -85,8 +86,20 @@ final class TransferEngine: Sendable {
             state.nextTicket += 1
             return state.nextTicket
         }
-        if let ticket { order(.start(ticket, job)) }
+        if let ticket {
+            job.transfer.prepare { [weak self] in self?.resume(ticket) }
+            order(.start(ticket, job))
+        }
         return ticket
+    }
+
+    /// Continues a transfer that has paused; has no effect after its end.
+    private func resume(_ ticket: Ticket) {
+        state.withLock { state in
+            guard state.hasThread else { return }
+            state.orders.append(.resume(ticket))
+            state.multi?.wake()
+        }
     }
 
     private func leave(_ server: String) {
@@ -129,6 +142,7 @@ final class TransferEngine: Sendable {
             for order in state.withLock({ exchange(&$0.orders, with: []) }) {
                 switch order {
                 case .start(let ticket, let job): running.start(ticket, job)
+                case .resume(let ticket): running.resume(ticket)
                 case .cancel(let ticket): running.cancel(ticket)
                 }
             }
@@ -192,6 +206,16 @@ private struct RunningTransfers {
             tickets[pointer] = ticket
         } catch {
             job.outcome.settle(.failure(error))
+        }
+    }
+
+    /// Continues a transfer that has paused, unless it has ended.
+    mutating func resume(_ ticket: TransferEngine.Ticket) {
+        guard let running = transfers[ticket] else { return }
+        do throws(CurlFault) {
+            try running.handle?.resume()
+        } catch {
+            end(ticket) { _ in .failure(error) }
         }
     }
 

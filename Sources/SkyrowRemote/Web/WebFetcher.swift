@@ -242,11 +242,11 @@ private final class WebTransfer: Transfer {
         return false
     }
 
-    func receive(_ part: UnsafeRawBufferPointer) -> Bool {
+    func receive(_ part: UnsafeRawBufferPointer) -> TransferReceipt {
         state.withLock { state in
             state.isTooLarge = state.bytes.count + part.count > WebFetcher.maximumBytes
             if !state.isTooLarge { state.bytes += part }
-            return !state.isTooLarge
+            return state.isTooLarge ? .refused : .taken
         }
     }
 
