@@ -77,8 +77,8 @@ let package = Package(
         .target(
             name: "SkyrowRemote",
             dependencies: [
-                .target(name: "CLibcurl", condition: server), "SkyrowConcurrency", "SkyrowJSON", "SkyrowModel",
-                "SkyrowSystem",
+                .target(name: "CLibcurl", condition: server), "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON",
+                "SkyrowModel", "SkyrowSystem",
             ]
         ),
         .target(name: "SkyrowProtocol", dependencies: ["SkyrowJSON", "SkyrowModel"]),
