@@ -79,7 +79,7 @@ extension ActionService {
             while !Task.isCancelled {
                 let part = try await store.assets.garbage(after: last, limit: Self.garbageBatch)
                 // Those in another storage wait for a service that has it.
-                let names = part.filter { $0.storage == storage.kind }.map(\.name)
+                let names = part.filter { storage.kinds.contains($0.storage) }.map(\.name)
                 for name in names {
                     try await storing { () async throws(FileFault) in try await storage.delete(name) }
                 }

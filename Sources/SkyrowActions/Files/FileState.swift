@@ -95,7 +95,8 @@ extension ActionService {
         do throws(FileFault) {
             return try await body()
         } catch {
-            observe(.fileStorageFailed(error.reason))
+            // A request whose client has left ends its transfers.
+            if !Task.isCancelled { observe(.fileStorageFailed(error.reason)) }
             throw SkyrowError(error)
         }
     }

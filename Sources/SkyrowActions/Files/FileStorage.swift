@@ -9,6 +9,12 @@ package protocol FileStorage: Sendable {
     /// The name in the column `_asset.storage`, such as `local`.
     var kind: String { get }
 
+    /// The kinds of the files that this storage reads and deletes: ``kind``, and those that it has replaced.
+    var kinds: Set<String> { get }
+
+    /// How clients upload files without the service; nil if they cannot.
+    var directUploads: (any DirectUploads)? { get }
+
     /// Begins to write a file, which has no name until it is kept.
     ///
     /// - Parameter hashesMD5: whether ``IncomingFile/digests()`` has an MD5 digest.
@@ -46,6 +52,19 @@ extension FileStorage {
 
 extension FileStorage {
     package var thumbnails: (any ThumbnailStorage)? { nil }
+}
+
+extension FileStorage {
+    package var kinds: Set<String> { [kind] }
+    package var directUploads: (any DirectUploads)? { nil }
+}
+
+/// A storage to which clients upload files themselves.
+package protocol DirectUploads: Sendable {
+    /// Returns the form by which a client uploads a file of exactly the announced size and type.
+    ///
+    /// - Parameter time: How long the form is valid.
+    func form(for file: StoredAsset, validFor time: Duration) -> (address: String, fields: [String: String])
 }
 
 /// A file that is being written, by one task.
@@ -113,6 +132,13 @@ package protocol RemoteFile: Sendable {
     ///
     /// Throws ``FileFault`` if not all of them arrive, and what `body` throws.
     func read(_ range: Range<Int64>, _ body: @Sendable (_ part: [UInt8]) async throws -> Void) async throws
+
+    /// Returns an address at which a client gets the file for a minute; nil if the service sends it.
+    func address(contentType: String, disposition: String) -> String?
+}
+
+extension RemoteFile {
+    package func address(contentType: String, disposition: String) -> String? { nil }
 }
 
 /// A file in the storage, as a check lists it.

@@ -5,20 +5,31 @@ import SkyrowSystem
 
 /// The files of an application, for the checks.
 package struct DoctorFiles: Sendable {
-    /// The directory of the application.
+    /// The directory of the application, or `the bucket files`.
     package var directory: String
     /// nil if the directory does not exist.
     package var storage: (any FileStorage)?
 
-    package init(directory: String, storage: (any FileStorage)?) {
+    /// Whether the files are in a bucket.
+    package var isBucket: Bool
+
+    package init(directory: String, storage: (any FileStorage)?, isBucket: Bool = false) {
         self.directory = directory
         self.storage = storage
+        self.isBucket = isBucket
+    }
+
+    /// What is checked if the files cannot be used.
+    fileprivate var remedy: String {
+        isBucket
+            ? "Check the settings that begin with s3-, the clock of this machine, and file-directory."
+            : "Check whether file-directory is correct, mounted, and owned by the user of the service."
     }
 }
 
 extension DoctorCheck {
     /// Rows: the number of `examined` files, of which some are `missing` in a `directory`, one with a `name`; or `fault`, why the
-    /// directory cannot be used.
+    /// storage cannot be used, and the `remedy`.
     package static let files = DoctorCheck(
         "files",
         "Files of records",
@@ -30,7 +41,7 @@ extension DoctorCheck {
                     .error,
                     row["fault"],
                     meaning: "Uploads and downloads fail.",
-                    remedy: "Check whether file-directory is correct, mounted, and owned by the user of the service."
+                    remedy: row["remedy"]
                 )
             }
             guard row.integer("missing") > 0 else { return nil }
@@ -40,7 +51,7 @@ extension DoctorCheck {
                     + "\(row["name"]).",
                 meaning: "Records refer to files that cannot be downloaded.",
                 remedy:
-                    "Check whether file-directory is correct and mounted; otherwise copy the files back from a backup.",
+                    "Check whether the settings of files are correct; otherwise copy the files back from a backup.",
                 commands: ["$ skyrow files verify"]
             )
         }
@@ -55,6 +66,8 @@ extension DoctorProbe {
         guard let files else { return [] }
         let sample = try FileRow.all(in: await client.read(FileRow.sample(Self.sampleLength, in: schema)))
         do throws(ToolError) {
+            // A listing says why a bucket cannot be used, which a request for an object does not.
+            _ = try await files.storage?.page(after: nil, limit: 1)
             var missing: [FileRow] = []
             for row in sample where try await files.storage?.size(of: row.name) == nil { missing.append(row) }
             return [
@@ -64,7 +77,7 @@ extension DoctorProbe {
                 ]
             ]
         } catch {
-            return [["fault": error.description]]
+            return [["fault": error.description, "remedy": files.remedy]]
         }
     }
 }

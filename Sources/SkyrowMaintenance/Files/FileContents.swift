@@ -149,7 +149,7 @@ extension ToolError {
     fileprivate init(_ fault: FileFault) {
         self =
             switch fault {
-            case .noSpace: .failure("The disk of the files is full.")
+            case .noSpace: .failure("The storage of the files is full.")
             case .unavailable(let reason): .failure("The files cannot be used: \(reason)")
             }
     }

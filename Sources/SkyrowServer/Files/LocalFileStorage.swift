@@ -44,6 +44,11 @@ package struct LocalFileStorage: FileStorage {
         }
     }
 
+    /// - Parameter directory: The directory of the files of all applications, in which nothing is made.
+    package init(existingIn directory: String, of application: ApplicationName) {
+        path = "\(directory)/\(application)"
+    }
+
     private static func makeDirectories(in directory: String, of application: ApplicationName) throws(FileFault) {
         let isNew = access(directory, F_OK) != 0
         do throws(ToolError) {
@@ -66,6 +71,15 @@ package struct LocalFileStorage: FileStorage {
     // MARK: - Files
 
     package func begin(hashesMD5: Bool) async throws(FileFault) -> any IncomingFile {
+        try await incomingFile(hashesMD5: hashesMD5)
+    }
+
+    package func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)? {
+        try await incomingFile(id, length: length)
+    }
+
+    /// ``begin(hashesMD5:)``
+    func incomingFile(hashesMD5: Bool) async throws(FileFault) -> LocalIncomingFile {
         try await FileThreads.writing.run { () throws(FileFault) in
             let id = UUIDText().description
             let file = FileDescriptor(owning: try incomingFiles().createFile(id))
@@ -73,7 +87,8 @@ package struct LocalFileStorage: FileStorage {
         }
     }
 
-    package func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)? {
+    /// ``resume(_:length:)``
+    func incomingFile(_ id: String, length: Int64) async throws(FileFault) -> LocalIncomingFile? {
         // It becomes a part of a path.
         guard AssetName.isID(id.utf8) else { return nil }
         return try await FileThreads.writing.run { () throws(FileFault) in

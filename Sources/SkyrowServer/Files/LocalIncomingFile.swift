@@ -51,6 +51,15 @@ final class LocalIncomingFile: IncomingFile {
         }
     }
 
+    /// Returns the file with the bytes so far, for reading at offsets.
+    func contents() async throws(FileFault) -> (file: FileDescriptor, size: Int64) {
+        try await whileOpen { (state: inout State) throws(FileFault) in
+            var status = stat()
+            guard fstat(state.file.number, &status) == 0 else { throw .system("Cannot inspect an incoming file") }
+            return (state.file, Int64(status.st_size))
+        }
+    }
+
     func keep(as name: AssetName) async throws(FileFault) {
         try await whileOpen(ends: true) { [storage, id] (state: inout State) throws(FileFault) in
             try state.file.synchronize()

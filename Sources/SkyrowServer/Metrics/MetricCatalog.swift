@@ -108,6 +108,12 @@ enum MetricCatalog {
             ["application", "outcome"],
             "Time in which a thumbnail was `made`, `failed` because of its image, or was `cancelled`."
         ),
+        Entry(
+            "skyrow_s3_requests_total",
+            .counter,
+            ["application", "operation", "outcome"],
+            "Requests to the bucket of files, each attempt: `ok`, `missing`, `full`, `refused`, `unavailable` or `cancelled`."
+        ),
     ]
 
     private static let live: [Entry] = [

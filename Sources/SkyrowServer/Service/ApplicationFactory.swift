@@ -91,7 +91,12 @@ struct ApplicationFactory: Sendable {
         configuration.mail = try settings.mail.configuration(of: name.rawValue)
         configuration.providers = try settings.providers.configuration(ProviderSurroundings(settings))
         configuration.customTokenKeys = settings.providers.customTokenKeys
-        configuration.files = try await settings.fileConfiguration(of: name, port: port)
+        if settings.files.storage == .s3 {
+            let requests = S3Metrics(of: name, factory: metrics)
+            configuration.files = try await settings.fileConfiguration(of: name, port: port, observe: requests.count)
+        } else {
+            configuration.files = try await settings.fileConfiguration(of: name, port: port)
+        }
         let actions = ActionService(
             store: store,
             configuration: configuration,

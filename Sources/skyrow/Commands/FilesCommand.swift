@@ -12,8 +12,8 @@ struct FilesCommand: AsyncParsableCommand {
         commandName: "files",
         abstract: "Compare the files of records with their rows, and delete files that no record refers to.",
         discussion: """
-            The files are in the directory of the setting file-directory, whose variable or settings file must be that of the \
-            service. The service may run meanwhile.
+            The files are in the directory of the setting file-directory, or in a bucket. The variables or the settings file must \
+            be those of the service, which may run meanwhile.
             """,
         subcommands: [FilesVerifyCommand.self, FilesCollectCommand.self]
     )
@@ -23,7 +23,7 @@ struct FilesCommand: AsyncParsableCommand {
 struct FilesVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Compare the rows of files with the files in the directory.",
+        abstract: "Compare the rows of files with the files in the storage.",
         discussion: """
             It lists rows whose file is missing, orphaned files, which have no row, and files with another size or checksum than \
             their row. Files of the last ten minutes may belong to uploads that are not complete, and are not orphaned. A backup \

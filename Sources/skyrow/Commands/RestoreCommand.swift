@@ -99,11 +99,11 @@ struct RestoreCommand: AsyncParsableCommand {
     private func files(of archive: BackupReader, _ settings: Settings) async throws(ToolError) -> BackupFiles? {
         guard let fileDirectory else {
             guard archive.manifest.files != nil else { return nil }
-            return BackupFiles(storage: try await settings.openFiles(in: settings.fileDirectory))
+            return BackupFiles(storage: try await settings.makeFiles())
         }
         guard isDirectory(fileDirectory) else { throw .failure("The directory \(fileDirectory) does not exist.") }
         return BackupFiles(
-            storage: try await settings.openFiles(in: settings.fileDirectory),
+            storage: try await settings.makeFiles(),
             directory: try await settings.openFiles(in: fileDirectory)
         )
     }

@@ -142,7 +142,7 @@ struct HostObservation: Sendable {
 
     /// Empty if the files are on the disk of the data directory.
     private var fileDisk: [DoctorRow] {
-        guard settings.files.storage == .local else { return [] }
+        guard settings.files.storage != .off else { return [] }
         var (own, other) = (stat(), stat())
         let path = settings.fileDirectory
         guard stat(path, &own) == 0 else { return [] }

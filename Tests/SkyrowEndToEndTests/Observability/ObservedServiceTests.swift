@@ -184,8 +184,10 @@ import Testing
         try await service.rpc("record:fetch", "{}", headers: ["X-Skygear-API-Key": "wrong"])
     }
 
-    /// Metrics of what this service does not have: it has no providers, and no requests for files.
-    private static let absent: Set = ["skyrow_jwks_age_seconds", "skyrow_file_requests_total"]
+    /// Metrics of what this service does not have: it has no providers, no requests for files, and no bucket.
+    private static let absent: Set = [
+        "skyrow_jwks_age_seconds", "skyrow_file_requests_total", "skyrow_s3_requests_total",
+    ]
 
     private func expectCatalog(_ metrics: ScrapedMetrics) {
         let entries = MetricCatalog.entries.filter { !Self.absent.contains($0.name) }

@@ -256,7 +256,12 @@ import Testing
         ),
         Row(
             .files,
-            [["fault": "The files cannot be used: Cannot open the directory /f/app: Permission denied."]],
+            [
+                [
+                    "fault": "The files cannot be used: Cannot open the directory /f/app: Permission denied.",
+                    "remedy": "Check file-directory.",
+                ]
+            ],
             (.error, "The files cannot be used: Cannot open the directory /f/app: Permission denied.")
         ),
         Row(.sweeping, [["kind": "counts of wrong passwords", "count": "0"]]),

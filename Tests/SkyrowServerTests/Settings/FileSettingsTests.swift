@@ -94,6 +94,38 @@ import Testing
         #expect(contents(folder.path).isEmpty)
     }
 
+    private static let bucket = [
+        "SKYROW_FILES": "s3", "SKYROW_S3_BUCKET": "pictures", "SKYROW_S3_ACCESS_KEY": "AKIATEST",
+        "SKYROW_S3_SECRET_KEY": "a-secret-of-a-store",
+    ]
+
+    @Test func filesAreInABucket() async throws {
+        let folder = try TemporaryDirectory()
+        let loader = SettingsLoader(flags: ["file-directory": folder.path + "/files"], environment: Self.bucket)
+        let settings = try loader.load()
+        let files = try #require(try await settings.fileConfiguration(of: .default, port: 3000))
+        #expect(files.storage.kind == "s3" && files.storage.kinds == ["s3", "local"])
+        #expect(files.storage.directUploads == nil)
+        // Uploads are written to it first.
+        #expect(contents(folder.path + "/files/app") == ["incoming"])
+        let secrets = SettingsTable.rows.filter { $0.name.hasPrefix("s3-") && $0.isSecret }
+        #expect(secrets.map(\.name) == ["s3-access-key", "s3-secret-key"])
+        #expect(secrets.allSatisfy { !$0.hasFlag && $0.fileRow != nil })
+        #expect(SettingsTable.rows.filter { $0.name.hasPrefix("s3-") }.allSatisfy { !$0.isOfApplications })
+    }
+
+    @Test(arguments: ["s3-bucket", "s3-access-key", "s3-secret-key"])
+    func aBucketNeedsANameAndAKey(_ name: String) throws {
+        var environment = Self.bucket
+        environment["SKYROW_\(name.uppercased().replacing("-", with: "_"))"] = nil
+        let error = #expect(throws: ToolError.self) {
+            try SettingsLoader(flags: [:], environment: environment).load()
+        }
+        #expect(error?.description == "With files s3, \(name) is required.")
+        environment["SKYROW_FILES"] = "local"
+        _ = try SettingsLoader(flags: [:], environment: environment).load()
+    }
+
     @Test func compatibilityLetsKeysUpload() throws {
         #expect(try load(["compatibility": "skygear-v1"]).files.uploads == .key)
         #expect(try load(["compatibility": "skygear-v1", "file-uploads": "user"]).files.uploads == .user)
@@ -104,6 +136,8 @@ import Testing
         ("file-uploads", "administrator"), ("maximum-file", "1"), ("maximum-file", "1099511627776"),
         ("file-types", "image/*,application/pdf"), ("file-grace", "365d"), ("file-time", "1m"),
         ("file-url-prefix", "http://localhost:8080/files"), ("file-directory", "/srv/files"),
+        ("file-delivery", "redirect"), ("file-direct", "true"), ("s3-endpoint", "http://minio.internal:9000"),
+        ("s3-region", "eu-central-1"), ("s3-bucket", "my.files-1"), ("s3-path-style", "true"),
     ])
     func whatCanWorkIsAccepted(_ name: String, _ text: String) throws {
         let row = try #require(SettingsTable.rows.first { $0.name == name })
@@ -112,8 +146,19 @@ import Testing
 
     @Test(
         arguments: [
-            (["files": "s3"], "--files must be local or off; it is 's3'."),
-            (["files": ""], "--files must be local or off; it is ''."),
+            (["files": "s4"], "--files must be local, s3 or off; it is 's4'."),
+            (["files": ""], "--files must be local, s3 or off; it is ''."),
+            (["file-delivery": "proxy"], "--file-delivery must be stream or redirect; it is 'proxy'."),
+            (
+                ["s3-endpoint": "https://s3.example.org/files"],
+                "--s3-endpoint must be https:// or http:// with a host and an optional port, such as "
+                    + "https://s3.eu-central-1.amazonaws.com; it is 'https://s3.example.org/files'."
+            ),
+            (["s3-region": "a b"], "--s3-region must be 1 to 64 letters, digits and hyphens; it is 'a b'."),
+            (
+                ["s3-bucket": "Files"],
+                "--s3-bucket must be 3 to 63 lowercase letters, digits, dots and hyphens; it is 'Files'."
+            ),
             (["file-directory": ""], "--file-directory must be the path of a directory; it is ''."),
             (
                 ["file-url-prefix": "/files"],

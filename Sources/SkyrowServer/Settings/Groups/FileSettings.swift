@@ -1,5 +1,7 @@
 package import SkyrowActions
+import SkyrowJSON
 package import SkyrowModel
+package import SkyrowRemote
 package import SkyrowSystem
 
 /// Settings of files.
@@ -9,14 +11,22 @@ package final class FileSettings: SettingGroup {
     package init() {}
 
     package enum Storage: String, CaseIterable, Sendable {
-        case local, off
+        case local, s3, off
+    }
+
+    package enum Delivery: String, CaseIterable, Sendable {
+        case stream, redirect
     }
 
     package let storage = Setting.choice(
         "files",
         Storage.local,
         of: "where",
-        "Where the bytes of files are: in a directory (`local`), or nowhere (`off`), which refuses uploads and downloads."
+        mustBe: "local, s3 or off",
+        """
+        Where the bytes of files are: in a directory (`local`), in a bucket of an S3-compatible store (`s3`), or nowhere (`off`), \
+        which refuses uploads and downloads.
+        """
     ).ofApplications
 
     package let directory = Setting<String?>(
@@ -27,7 +37,8 @@ package final class FileSettings: SettingGroup {
         mustBe: "the path of a directory",
         """
         The directory of files, with a directory for each application; by default `files` in `data-directory`. All processes \
-        that serve an application must share it, and no other service may use it.
+        that serve an application must share it, and no other service may use it. With `files` `s3` uploads are written to it \
+        before they are sent to the bucket.
         """
     ) { text in
         text.isEmpty || text.utf8.contains(0) ? nil : .some(text)
@@ -138,7 +149,78 @@ package final class FileSettings: SettingGroup {
         return text.list { ThumbnailSize($0) }.flatMap { $0.count <= 16 ? $0 : nil }
     }.ofApplications
 
+    package let delivery = Setting.choice(
+        "file-delivery",
+        Delivery.stream,
+        of: "how",
+        "With a bucket: whether the service passes downloads on (`stream`), or redirects clients to the bucket (`redirect`)."
+    )
+
+    package let isDirect = Setting.flag(
+        "file-direct",
+        false,
+        "With a bucket: whether clients upload the files of `asset:put` to the bucket."
+    )
+
+    package let s3Endpoint = Setting<String?>(
+        "s3-endpoint",
+        nil,
+        shown: "",
+        .text("url"),
+        mustBe: "https:// or http:// with a host and an optional port, such as https://s3.eu-central-1.amazonaws.com",
+        "The address of the S3-compatible store; by default that of Amazon S3 in `s3-region`."
+    ) { text in
+        S3Endpoint(text) == nil ? nil : .some(text)
+    }
+
+    package let s3Region = Setting(
+        "s3-region",
+        "us-east-1",
+        shown: "us-east-1",
+        .text("region"),
+        mustBe: "1 to 64 letters, digits and hyphens",
+        "The region of the bucket."
+    ) { text in
+        let isPlain = text.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") }
+        return isPlain && (1...64).contains(text.utf8.count) ? text : nil
+    }
+
+    package let s3Bucket = Setting<String?>(
+        "s3-bucket",
+        nil,
+        shown: "",
+        .text("name"),
+        mustBe: "3 to 63 lowercase letters, digits, dots and hyphens",
+        "The bucket with the files of all applications, each under its name; required with `files` `s3`."
+    ) { text in
+        S3Bucket.isName(text) ? .some(text) : nil
+    }
+
+    package let s3AccessKey = Setting<String?>.key(
+        "s3-access-key",
+        minimumLength: 1,
+        "The id of the access key for the bucket; required with `files` `s3`."
+    )
+
+    package let s3SecretKey = Setting<String?>.key(
+        "s3-secret-key",
+        minimumLength: 1,
+        "The secret of the access key for the bucket; required with `files` `s3`."
+    )
+
+    package let usesPathStyle = Setting.flag(
+        "s3-path-style",
+        false,
+        "Whether the name of the bucket is in the path of addresses, as MinIO and Ceph have it, and not before the host."
+    )
+
     package static func check(_ settings: SettingValues<FileSettings>) throws(ToolError) {
+        if settings.storage == .s3 {
+            for (name, value) in [
+                ("s3-bucket", settings.s3Bucket), ("s3-access-key", settings.s3AccessKey),
+                ("s3-secret-key", settings.s3SecretKey),
+            ] where value == nil { throw .configuration("With files s3, \(name) is required.") }
+        }
         guard settings.grace > settings.time else {
             throw .configuration(
                 "file-grace must be longer than file-time: what is left of an upload after file-grace is deleted."
@@ -163,10 +245,41 @@ extension Settings {
     /// Opens the storage of an application's files, and makes its directories; nil if it has no files.
     ///
     /// Throws ``ToolError`` if the directories cannot be made or used.
-    package func fileStorage(of application: ApplicationName) async throws(ToolError) -> LocalFileStorage? {
-        switch self.files.storage {
-        case .off: nil
-        case .local: try await LocalFileStorage(in: self.fileDirectory, of: application)
+    ///
+    /// - Parameter observe: Called after each request to a bucket.
+    package func fileStorage(
+        of application: ApplicationName,
+        observe: @escaping @Sendable (S3Operation, S3Failure.Kind?) -> Void = { _, _ in }
+    ) async throws(ToolError) -> (any FileStorage)? {
+        guard self.files.storage != .off else { return nil }
+        let local = try await LocalFileStorage(in: self.fileDirectory, of: application)
+        return try bucketStorage(of: application, spoolingIn: local, observe: observe) ?? local
+    }
+
+    /// Returns the storage of files in a bucket; nil if they are in a directory.
+    package func bucketStorage(
+        of application: ApplicationName,
+        spoolingIn local: LocalFileStorage,
+        observe: @escaping @Sendable (S3Operation, S3Failure.Kind?) -> Void = { _, _ in }
+    ) throws(ToolError) -> S3FileStorage? {
+        let files = self.files
+        guard files.storage == .s3 else { return nil }
+        guard
+            let bucket = S3Bucket(
+                files.s3Bucket ?? "",
+                at: files.s3Endpoint ?? "https://s3.\(files.s3Region).amazonaws.com",
+                region: files.s3Region,
+                accessKey: files.s3AccessKey ?? "",
+                secretKey: files.s3SecretKey ?? "",
+                usesPathStyle: files.usesPathStyle
+            )
+        else { throw .configuration("With files s3, s3-bucket is required.") }
+        let options = S3FileStorage.Options(redirects: files.delivery == .redirect, takesForms: files.isDirect)
+        do throws(S3Failure) {
+            let client = try S3Client(bucket, now: ServiceClock.system.now, observe: observe)
+            return S3FileStorage(client, of: application, spoolingIn: local, options)
+        } catch {
+            throw .failure(error.description)
         }
     }
 
@@ -175,9 +288,10 @@ extension Settings {
     /// Throws ``ToolError`` if the directories cannot be made or used.
     package func fileConfiguration(
         of application: ApplicationName,
-        port: Int
+        port: Int,
+        observe: @escaping @Sendable (S3Operation, S3Failure.Kind?) -> Void = { _, _ in }
     ) async throws(ToolError) -> FileConfiguration? {
-        guard let storage = try await fileStorage(of: application) else { return nil }
+        guard let storage = try await fileStorage(of: application, observe: observe) else { return nil }
         let files = self.files
         return FileConfiguration(
             storage: storage,
