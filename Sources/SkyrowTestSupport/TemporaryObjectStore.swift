@@ -1,6 +1,5 @@
 import Foundation
 import SkyrowRemote
-import SkyrowSystem
 
 /// An S3-compatible store on the loopback interface, which verifies signatures and simulates faults.
 package struct TemporaryObjectStore: Sendable {

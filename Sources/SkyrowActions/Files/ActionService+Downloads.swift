@@ -57,7 +57,7 @@ extension ActionService {
                 case .file(let name, nil): try await readable(name, from: sender, id: id)
                 case .field(let field): try await readable(field, from: sender, id: id)
                 }
-            guard var found, found.state == .stored else { throw .fileNotFound }
+            guard var found = try await confirmed(found) else { throw .fileNotFound }
             let opened: OpenedFile?
             if let thumbnail {
                 opened = try await self.thumbnail(thumbnail, of: found)

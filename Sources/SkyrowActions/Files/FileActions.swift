@@ -42,10 +42,7 @@ extension ActionService {
         guard try await store.assets.announce(file, limit: limit, quota: quota, storage: storage) else {
             throw .tooManyAnnounced
         }
-        return AnnouncedFile(
-            file: UploadedAsset(file, signer).file,
-            request: AnnouncedFile.Request(action: signer.uploadPath(of: file.name))
-        )
+        return AnnouncedFile(file: UploadedAsset(file, signer).file, request: try request(for: file, signer))
     }
 
     /// Returns the addresses of those files that the record names and that may be signed.
@@ -54,6 +51,8 @@ extension ActionService {
     fileprivate func signFiles(_ request: FileSigning, _ call: Call) async throws(SkyrowError) -> [AssetName: String] {
         let signer = try await fileSigner()
         let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
+        // Their names inside of JSON were not seen by a save.
+        try await confirmDirectUploads(of: request.names)
         guard let files = try await store.assets.nestedAssets(request.names, in: request.record, with: access) else {
             throw .recordNotFound
         }

@@ -6,7 +6,8 @@ extension ActionService {
     /// Returns those of the files that a caller may not put into a record: files of others that the caller cannot read either, and
     /// names of no stored file.
     func foreignFiles(among names: Set<AssetName>, for caller: Caller) async throws(SkyrowError) -> Set<AssetName> {
-        names.subtracting(try await store.assets.usable(names, by: caller))
+        try await confirmDirectUploads(of: names)
+        return names.subtracting(try await store.assets.usable(names, by: caller))
     }
 
     /// Throws `108 InvalidArgument` about the first field with a file that the caller may not use.

@@ -37,6 +37,7 @@ extension FileEndpoint {
                 sniffed: download.asset.sniffed,
                 forcesDownload: query.forcesDownload
             )
+            if head.method == .GET, let address = download.file.address(of: served) { return .redirect(to: address) }
             var range = 0..<size
             if case .part(let part) = decision.selection { range = part }
             var response = HTTPResponse(
@@ -48,6 +49,24 @@ extension FileEndpoint {
             response.cacheControl = download.cache.control
             return RequestOutcome(response, .download)
         }
+    }
+}
+
+extension OpenedFile {
+    /// The address of another machine that sends the file to the client; nil if the service sends it.
+    fileprivate func address(of served: ServedFile) -> String? {
+        guard case .remote(let remote) = source else { return nil }
+        return remote.address(contentType: served.contentType, disposition: served.disposition)
+    }
+}
+
+extension RequestOutcome {
+    fileprivate static func redirect(to address: String) -> RequestOutcome {
+        let fields = [HTTPField("location", address), HTTPField("cross-origin-resource-policy", "cross-origin")]
+        var response = HTTPResponse(status: .found, fields: fields)
+        // The address expires earlier than that of the file.
+        response.cacheControl = "no-store"
+        return RequestOutcome(response, .download)
     }
 }
 

@@ -90,9 +90,11 @@ package struct S3Bucket: Sendable {
         seconds: Int,
         at now: Timestamp
     ) -> (address: String, fields: [(name: String, value: String)]) {
-        let fields = [("key", key), ("Content-Type", contentType), ("success_action_status", "201")]
+        let fields: [(name: String, value: String)] = [
+            ("key", key), ("Content-Type", contentType), ("success_action_status", "201"),
+        ]
         let conditions: [SigV4.PostCondition] =
-            [.field("bucket", equals: name), .length(size...size)] + fields.map { .field($0.0, equals: $0.1) }
+            [.field("bucket", equals: name), .length(size...size)] + fields.map { .field($0.name, equals: $0.value) }
         let signed = signer.fields(
             ofPolicy: conditions,
             until: SigningTime(Timestamp(microseconds: now.microseconds + Int64(seconds) * 1_000_000)),

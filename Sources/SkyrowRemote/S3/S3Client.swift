@@ -89,13 +89,13 @@ package struct S3Client: Sendable {
         while !rest.isEmpty {
             let start = rest.lowerBound
             let transfer = transfer(S3Request(.get, key, range: rest), payload: Self.emptyHash)
-            async let outcome = outcome(of: transfer, .get)
+            async let ended = outcome(of: transfer, .get)
             while let part = await transfer.next() {
                 guard part.count <= rest.count else { throw S3Failure.garbled(.get) }
                 rest = rest.lowerBound + Int64(part.count)..<rest.upperBound
                 try await body(part)
             }
-            switch await outcome {
+            switch await ended {
             case .success where rest.isEmpty: return
             case .success: throw S3Failure.garbled(.get)
             case .failure(let failure):
@@ -124,10 +124,12 @@ package struct S3Client: Sendable {
         after last: String? = nil,
         limit: Int = 1000
     ) async throws(S3Failure) -> (entries: [Entry], isLast: Bool) {
-        var query = [("list-type", "2"), ("max-keys", "\(limit)"), ("prefix", prefix)]
+        var query: [(name: String, value: String)] = [
+            ("list-type", "2"), ("max-keys", "\(limit)"), ("prefix", prefix),
+        ]
         if let last { query.append(("start-after", last)) }
         let list = try await document(.list, query, named: "ListBucketResult")
-        let entries = try list.all("Contents").map { object throws(S3Failure) in
+        let entries = try list.all("Contents").map { object throws(S3Failure) -> Entry in
             guard let key = object["Key"], let size = object["Size"].flatMap({ Int64($0) }),
                 let time = try? Timestamp(rfc3339: object["LastModified"] ?? "")
             else { throw .garbled(.list) }
@@ -146,8 +148,11 @@ package struct S3Client: Sendable {
 
     /// Returns up to 1000 of the uploads in parts that are not complete.
     package func openUploads(prefix: String) async throws(S3Failure) -> [OpenUpload] {
-        let query = [("prefix", prefix), ("uploads", "")]
-        let list = try await document(.listUploads, query, named: "ListMultipartUploadsResult")
+        let list = try await document(
+            .listUploads,
+            [("prefix", prefix), ("uploads", "")],
+            named: "ListMultipartUploadsResult"
+        )
         return list.all("Upload").compactMap { upload in
             guard let key = upload["Key"], let id = upload["UploadId"],
                 let time = try? Timestamp(rfc3339: upload["Initiated"] ?? "")
@@ -174,8 +179,9 @@ package struct S3Client: Sendable {
         number: Int,
         _ body: S3Body
     ) async throws(S3Failure) -> String {
-        let query = [("partNumber", "\(number)"), ("uploadId", upload)]
-        let response = try await response(to: S3Request(.putPart, key, query: query, body: body))
+        let response = try await response(
+            to: S3Request(.putPart, key, query: [("partNumber", "\(number)"), ("uploadId", upload)], body: body)
+        )
         guard let tag = response.fields["etag"], !tag.isEmpty else { throw .garbled(.putPart) }
         return tag
     }

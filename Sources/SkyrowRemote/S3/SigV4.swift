@@ -95,11 +95,11 @@ package struct SigV4: Sendable {
         until end: SigningTime,
         at time: SigningTime
     ) -> [(name: String, value: String)] {
-        let fields = [
+        let fields: [(name: String, value: String)] = [
             ("x-amz-algorithm", Self.algorithm), ("x-amz-credential", credential(at: time)),
             ("x-amz-date", time.stamp),
         ]
-        let all = conditions.map(\.json) + fields.map { PostCondition.field($0.0, equals: $0.1).json }
+        let all = conditions.map(\.json) + fields.map { PostCondition.field($0.name, equals: $0.value).json }
         let policy = #"{"expiration": "\#(end.instant)", "conditions": [\#(all.joined(separator: ", "))]}"#
         let text = encodeBase64(Array(policy.utf8))
         return fields + [("policy", text), ("x-amz-signature", signature(of: text, at: time))]

@@ -83,7 +83,7 @@ package struct S3FileStorage: FileStorage, DirectUploads {
             try await client.completeUpload(key, upload, tags: tags, size: size)
         } catch {
             // Also in a cancelled task. What fails here is swept later.
-            await Task { try? await client.abortUpload(key, upload) }.value
+            _ = await Task { try? await client.abortUpload(key, upload) }.value
             throw error
         }
     }

@@ -139,10 +139,12 @@ package struct AssetTable: StoreTable, Sendable {
     ///
     /// Throws `110 ResourceNotFound` if no file of this name is expected any more.
     ///
-    /// - Parameter asset: the file as it was received; its uploader and file name are those of the announcement.
+    /// - Parameters:
+    ///   - asset: the file as it was received; its uploader and file name are those of the announcement.
+    ///   - sha256: nil if the service did not receive it.
     package func markStored(
         _ asset: StoredAsset,
-        sha256: [UInt8],
+        sha256: [UInt8]?,
         storage: String = "local"
     ) async throws(SkyrowError) -> Bool {
         let columns = Columns(
@@ -156,7 +158,7 @@ package struct AssetTable: StoreTable, Sendable {
                 UPDATE \(schema.internal)._asset AS asset
                 SET state = 'stored', stored_at = now(), expires_at = NULL, size = \(asset.size),
                     content_type = \(asset.contentType), sniffed = \(asset.sniffed), width = \(asset.dimensions?.width),
-                    height = \(asset.dimensions?.height), sha256 = \(sha256), storage = \(storage)
+                    height = \(asset.dimensions?.height), sha256 = \(sha256 as [UInt8]?), storage = \(storage)
                 WHERE asset.name = \(asset.name.rawValue) AND asset.state = 'expected'
                 RETURNING asset.name
             )
@@ -198,6 +200,16 @@ package struct AssetTable: StoreTable, Sendable {
         try await store.read(StoredAsset.columns) {
             "SELECT \($0) FROM \(schema.internal)._asset AS asset WHERE asset.name = \(name.rawValue)"
         }.first ?? nil
+    }
+
+    /// Returns those of some files whose bytes are expected.
+    package func expected(among names: [AssetName]) async throws(SkyrowError) -> [StoredAsset] {
+        try await store.read(StoredAsset.columns) {
+            """
+            SELECT \($0) FROM \(schema.internal)._asset AS asset
+            WHERE asset.name = ANY (\(names.map(\.rawValue))) AND asset.state = 'expected' ORDER BY asset.name
+            """
+        }.compactMap(\.self)
     }
 
     /// Returns how many files there are; reads all rows.

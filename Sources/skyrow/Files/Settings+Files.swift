@@ -27,7 +27,8 @@ extension Settings {
     /// Opens the files of the command's application, and makes their directory if it does not exist.
     func makeFiles() async throws(ToolError) -> any FileStorage {
         let local = try await LocalFileStorage(in: fileDirectory, of: self.application.name)
-        return try bucketStorage(of: self.application.name, spoolingIn: local) ?? local
+        guard let bucket = try bucketStorage(of: self.application.name, spoolingIn: local) else { return local }
+        return bucket
     }
 
     /// Opens files of the command's application in a directory, which is made if it does not exist.

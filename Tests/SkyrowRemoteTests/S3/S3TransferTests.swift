@@ -1,4 +1,3 @@
-import SkyrowConcurrency
 import SkyrowModel
 import SkyrowTestSupport
 import Synchronization

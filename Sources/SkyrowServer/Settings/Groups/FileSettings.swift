@@ -253,7 +253,8 @@ extension Settings {
     ) async throws(ToolError) -> (any FileStorage)? {
         guard self.files.storage != .off else { return nil }
         let local = try await LocalFileStorage(in: self.fileDirectory, of: application)
-        return try bucketStorage(of: application, spoolingIn: local, observe: observe) ?? local
+        guard let bucket = try bucketStorage(of: application, spoolingIn: local, observe: observe) else { return local }
+        return bucket
     }
 
     /// Returns the storage of files in a bucket; nil if they are in a directory.
