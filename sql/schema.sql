@@ -2487,6 +2487,31 @@ COMMENT ON COLUMN _garbage.name IS 'The name of the file.';
 COMMENT ON COLUMN _garbage.storage IS 'Where its bytes are.';
 COMMENT ON COLUMN _garbage.deleted_at IS 'When its row was deleted.';
 
+-- Its length, owner, name and end are those of the announced file: one row says how much an uploader has announced.
+CREATE TABLE _upload (
+    id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'),
+    name text COLLATE "C" NOT NULL UNIQUE REFERENCES _asset (name) ON DELETE CASCADE,
+    incoming text COLLATE "C" NOT NULL UNIQUE,
+    received bigint NOT NULL DEFAULT 0 CHECK (received >= 0),
+    metadata text NOT NULL CHECK (octet_length(metadata) <= 4096),
+    lease bigint NOT NULL DEFAULT 1,
+    leased_until timestamptz,
+    is_wanted boolean NOT NULL DEFAULT false,
+    sha256 bytea CHECK (octet_length(sha256) = 32),
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE _upload IS 'Uploads that may be interrupted and continued, and for a day those that are complete.';
+COMMENT ON COLUMN _upload.id IS 'What the address of the upload ends with.';
+COMMENT ON COLUMN _upload.name IS 'The name of the file, which is stored once all of its bytes have arrived.';
+COMMENT ON COLUMN _upload.incoming IS 'The file in the storage that has the bytes until then.';
+COMMENT ON COLUMN _upload.received IS 'How many bytes are certain to be in the storage, from the beginning on; it may have more, which do not count.';
+COMMENT ON COLUMN _upload.metadata IS 'What the client said of the file: Upload-Metadata.';
+COMMENT ON COLUMN _upload.lease IS 'Counts the requests that have written it; only the last one may.';
+COMMENT ON COLUMN _upload.leased_until IS 'Until when that request writes it, unless it extends the time; NULL: no request writes it.';
+COMMENT ON COLUMN _upload.is_wanted IS 'Whether another request waits for the end of that one.';
+COMMENT ON COLUMN _upload.sha256 IS 'SHA-256 of the file that is about to get its name; NULL: it is not complete yet.';
+COMMENT ON COLUMN _upload.created_at IS 'When the row was created.';
+
 -- Notices -------------------------------------------------------------------------------------------------------------
 -- Processes keep sessions and the schema in memory, and are notified of changes, also of those made in psql. All of these are
 -- rare, so NOTIFY is affordable for them, unlike for records. A notice names its schema, since a copy of an application in the

@@ -220,12 +220,26 @@ extension ActionService {
 }
 
 extension UploadPlaces.Holder {
-    fileprivate init(_ user: UserID?, of client: ClientKey) {
+    init(_ user: UserID?, of client: ClientKey) {
         self = user.map { .user($0) } ?? .client(client)
     }
 }
 
 extension StoredAsset {
+    /// A file that is announced, with a new name.
+    ///
+    /// - Parameter size: in bytes.
+    init(expected plan: UploadPlan, size: Int64, owner: UserID?) {
+        self.init(
+            name: AssetName(id: UUIDText().description, filename: plan.filename),
+            filename: plan.filename,
+            contentType: (plan.declared ?? .octetStream).rawValue,
+            size: size,
+            state: .expected,
+            owner: owner
+        )
+    }
+
     /// Whether a caller without a signature may upload the file.
     func admits(_ caller: Caller, hasKey: Bool) -> Bool {
         if caller.isMaster { return true }

@@ -28,14 +28,7 @@ extension ActionService {
             size: Int64(announcement.size)
         )
         try plan.requireAcceptedDeclaration()
-        let file = StoredAsset(
-            name: AssetName(id: UUIDText().description, filename: plan.filename),
-            filename: plan.filename,
-            contentType: (plan.declared ?? .octetStream).rawValue,
-            size: Int64(announcement.size),
-            state: .expected,
-            owner: call.caller.userID
-        )
+        let file = StoredAsset(expected: plan, size: Int64(announcement.size), owner: call.caller.userID)
         let storage = try requiredFiles.configuration.storage.kind
         let limit = maximumAnnounced(of: call.caller)
         let quota = try quota(of: call.caller)

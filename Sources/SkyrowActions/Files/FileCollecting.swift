@@ -45,13 +45,17 @@ extension ActionService {
         if error != .filesAreHeld { observe(.fileUpkeepFailed(error.description)) }
     }
 
-    /// Removes announced files that did not arrive within a day, parts of interrupted uploads, and deleted files.
+    /// Removes announced files and uploads that did not arrive within a day, parts of interrupted ones, and deleted files.
     func sweepFiles() async {
         guard let files else { return }
         do throws(SkyrowError) {
             _ = try await store.assets.expire()
+            _ = try await store.assets.expireUploads()
             _ = try await storing { () async throws(FileFault) in
-                try await files.configuration.storage.sweep(olderThan: Self.uploadPatience)
+                // The time of a file is not that of its row, whose upload may have been continued without a byte.
+                try await files.configuration.storage.sweep(olderThan: Self.uploadPatience) { [store] ids in
+                    await (try? store.assets.continued(among: ids)) ?? Set(ids)
+                }
             }
         } catch {
             observeUpkeep(error)

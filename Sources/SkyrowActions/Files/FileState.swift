@@ -10,6 +10,8 @@ final class FileState: Sendable {
     let totals = Mutex(AssetTotals())
     /// nil if the storage has no place for thumbnails.
     let thumbnails: ThumbnailState?
+    /// The requests of uploads that may be interrupted.
+    let line = UploadLine()
     private let places = Mutex(UploadPlaces())
     private let ending = Mutex<Set<AssetName>>([])
 
@@ -34,7 +36,7 @@ final class FileState: Sendable {
         places.withLock { $0.leave(holder) }
     }
 
-    var isUnused: Bool { places.withLock { $0.isUnused } }
+    var isUnused: Bool { line.isUnused && places.withLock { $0.isUnused } }
 
     /// Claims the end of the upload of a file until ``release(_:)``; false while another upload of it ends.
     ///

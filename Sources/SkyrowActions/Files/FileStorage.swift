@@ -20,7 +20,8 @@ package protocol FileStorage: Sendable {
     /// - Parameter hashesMD5: whether ``IncomingFile/digests()`` has an MD5 digest.
     func begin(hashesMD5: Bool) async throws(FileFault) -> any IncomingFile
 
-    /// Continues to write a file that was suspended; nil if it does not exist any more.
+    /// Continues to write a file that was suspended; nil if it does not exist any more, or is shorter. Throws while another process
+    /// writes it.
     ///
     /// - Parameters:
     ///   - id: The ``IncomingFile/id`` of the file.
@@ -40,23 +41,22 @@ package protocol FileStorage: Sendable {
     var thumbnails: (any ThumbnailStorage)? { get }
 
     /// Deletes what interrupted uploads left behind more than `age` ago, and returns the number of files.
-    func sweep(olderThan age: Duration) async throws(FileFault) -> Int
+    ///
+    /// - Parameter needed: Returns those of some incoming files, by their ``IncomingFile/id``, that stay.
+    func sweep(
+        olderThan age: Duration,
+        except needed: @Sendable (_ ids: [String]) async -> Set<String>
+    ) async throws(FileFault) -> Int
 
     /// Returns how many bytes can still be written; nil without a bound, which is the default.
     func freeSpace() async throws(FileFault) -> Int64?
 }
 
 extension FileStorage {
-    package func freeSpace() async throws(FileFault) -> Int64? { nil }
-}
-
-extension FileStorage {
-    package var thumbnails: (any ThumbnailStorage)? { nil }
-}
-
-extension FileStorage {
     package var kinds: Set<String> { [kind] }
     package var directUploads: (any DirectUploads)? { nil }
+    package var thumbnails: (any ThumbnailStorage)? { nil }
+    package func freeSpace() async throws(FileFault) -> Int64? { nil }
 }
 
 /// A storage to which clients upload files themselves.
@@ -90,7 +90,7 @@ package protocol IncomingFile: AnyObject, Sendable {
     /// Makes the bytes so far durable, for ``FileStorage/resume(_:length:)``. Nothing can be written after it.
     func suspend() async throws(FileFault)
 
-    /// Deletes what was written. Has no effect after ``keep(as:)`` and ``suspend()``.
+    /// Deletes what was written. A file that was resumed stays until then, also without a reference. Has no effect after ``keep(as:)`` and ``suspend()``.
     func discard() async
 }
 

@@ -63,10 +63,13 @@ package struct UploadedAsset: Sendable {
 /// let uploaded = try await upload.finish(UploadChecks())
 /// ```
 ///
-/// Any error discards what has arrived. ``discard()`` does so when the request ends early.
+/// Any error discards what has arrived. ``discard()`` does so when the request ends early. An upload with a lease is different: after
+/// an error it is still open, for ``suspend()``.
 package final class Upload: Sendable {
     private struct State {
         var progress: UploadProgress
+        /// How far the bytes reach that are in the incoming file.
+        var written: Int64
         var hasEnded = false
     }
 
@@ -82,14 +85,19 @@ package final class Upload: Sendable {
     /// The save of the record for whose field the file is; nil for an upload by itself.
     private let save: FieldSave?
     private let incoming: any IncomingFile
+    /// The right to write an upload that may be interrupted and continued.
+    private let lease: UploadLease?
     private let deadline: ContinuousClock.Instant
     private let state: Mutex<State>
 
+    /// - Parameter progress: that of the upload before; nil for one that begins.
     init(
         _ begun: BegunUpload,
         into incoming: any IncomingFile,
         of files: FileState,
-        in service: ActionService
+        in service: ActionService,
+        progress: UploadProgress? = nil,
+        lease: UploadLease? = nil
     ) {
         self.service = service
         self.files = files
@@ -100,8 +108,10 @@ package final class Upload: Sendable {
         quota = begun.plan.quota?.limit
         holder = begun.holder
         save = begun.save
+        self.lease = lease
         deadline = service.clock.instant() + files.configuration.time
-        state = Mutex(State(progress: UploadProgress(begun.plan)))
+        let progress = progress ?? UploadProgress(begun.plan)
+        state = Mutex(State(progress: progress, written: progress.received))
     }
 
     deinit {
@@ -112,6 +122,9 @@ package final class Upload: Sendable {
 
     /// Whether the file takes the place of another one in the field of a record, as far as the caller sees that field.
     package var replacesFile: Bool { save?.replacesFile ?? false }
+
+    /// How far the bytes reach that are in the incoming file.
+    var written: Int64 { state.withLock(\.written) }
 
     /// Writes the next part.
     ///
@@ -130,6 +143,7 @@ package final class Upload: Sendable {
                 try state.progress.take(part)
             }
             try await service.storing { () async throws(FileFault) in try await incoming.append(part) }
+            state.withLock { $0.written += Int64(part.count) }
         }
     }
 
@@ -161,6 +175,12 @@ package final class Upload: Sendable {
         await incoming.discard()
     }
 
+    /// Makes what has arrived durable, and ends the request; has no effect after the upload has ended.
+    func suspend() async throws(SkyrowError) {
+        guard end() else { return }
+        try await service.storing { () async throws(FileFault) in try await incoming.suspend() }
+    }
+
     // MARK: Ending
 
     /// Releases the place of the upload; false if it has ended before.
@@ -180,7 +200,7 @@ package final class Upload: Sendable {
         do throws(SkyrowError) {
             return try await body()
         } catch {
-            if end() {
+            if lease == nil, end() {
                 await incoming.discard()
                 service.observe(.fileTransferred(.upload, error.code))
             }
@@ -231,6 +251,13 @@ package final class Upload: Sendable {
     }
 
     private func keep(_ file: StoredAsset, _ sha256: [UInt8]) async throws(SkyrowError) -> UploadedAsset {
+        if let lease {
+            // A crash before the file is marked as stored leaves what that needs, and a request that was too slow ends here.
+            let time = UploadCourse.leaseTime
+            guard try await service.store.assets.prepareEnd(lease, file, sha256: sha256, for: time) else {
+                throw TusRefusal.busy.error
+            }
+        }
         try await service.storing { () async throws(FileFault) in try await incoming.keep(as: file.name) }
         let storage = files.configuration.storage
         do throws(SkyrowError) {

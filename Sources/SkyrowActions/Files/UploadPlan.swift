@@ -83,13 +83,19 @@ struct UploadProgress: Sendable {
     static let spaceInterval: Int64 = 16 << 20
 
     let plan: UploadPlan
-    private(set) var received: Int64 = 0
+    private(set) var received: Int64
     /// The number of received bytes from which on the free space is read again.
-    private var nextReading = UploadProgress.spaceInterval
-    private var first: [UInt8] = []
+    private var nextReading: Int64
+    private var first: [UInt8]
 
-    init(_ plan: UploadPlan) {
+    /// - Parameters:
+    ///   - received: how many bytes have arrived before.
+    ///   - first: the first of them, as many as show the type.
+    init(_ plan: UploadPlan, received: Int64 = 0, first: [UInt8] = []) {
         self.plan = plan
+        self.received = received
+        nextReading = received + Self.spaceInterval
+        self.first = first
     }
 
     /// Returns how many more bytes the storage must have space for, if its free space is to be read now.

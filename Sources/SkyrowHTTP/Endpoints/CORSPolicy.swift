@@ -53,7 +53,7 @@ package enum CORSPolicy: Hashable, Sendable {
             }
         guard isAllowed else { return [] }
         return [
-            HTTPField("access-control-allow-methods", "GET, HEAD, POST, PUT, DELETE, OPTIONS"),
+            HTTPField("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
             // Echoed, as Skygear does: SDKs send additional headers.
             HTTPField("access-control-allow-headers", headers.requestedHeaders ?? CORSPolicy.usualHeaders),
             HTTPField("access-control-max-age", "7200"),
@@ -64,11 +64,12 @@ package enum CORSPolicy: Hashable, Sendable {
         "access-control-expose-headers",
         """
         X-Skygear-Request-Id, X-Skyrow-Access-Token, Retry-After, Traceresponse, Accept-Ranges, Content-Disposition, \
-        Content-Range, ETag, Location
+        Content-Range, ETag, Location, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, \
+        Tus-Checksum-Algorithm, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, X-Skyrow-Asset
         """
     )
     private static let usualHeaders = """
         Authorization, Content-Digest, Content-MD5, Content-Type, Digest, If-Range, Range, Repr-Digest, Traceparent, \
-        X-Request-Id, X-Skygear-API-Key, X-Skygear-Access-Token, X-Skygear-SDK-Version
+        Tus-Resumable, Upload-Checksum, Upload-Length, Upload-Metadata, Upload-Offset, X-Request-Id, X-Skygear-API-Key, X-Skygear-Access-Token, X-Skygear-SDK-Version
         """
 }

@@ -186,6 +186,7 @@ package struct ServiceResponder: HTTPResponder {
         if fault == .unsupportedContentCoding {
             outcome.response.fields.append(HTTPField("accept-encoding", "identity"))
         }
+        if let head, FileEndpoint.isTus(head) { outcome.response.fields.append(.tusVersion) }
         var response = finished(outcome.response, headers: headers, id: id, client: client)
         if head == nil { response.fields += cors.fieldsOfUnreadHead }
         return response
@@ -207,7 +208,8 @@ package struct ServiceResponder: HTTPResponder {
         // A request for a tunnel, which names no path of the service.
         if method == .CONNECT { return .methodNotAllowed("GET, HEAD, POST, OPTIONS", in: .v1) }
         if method == .OPTIONS {
-            let response = HTTPResponse(status: .noContent, fields: cors.preflightFields(headers))
+            let fields = cors.preflightFields(headers) + files.tusFields(of: request.head)
+            let response = HTTPResponse(status: .noContent, fields: fields)
             return RequestOutcome(response, .preflight)
         }
         if let endpoint = endpoints[request.head.uri] {

@@ -1,6 +1,7 @@
 import NIOHTTP1
 import SkyrowActions
 import SkyrowModel
+import SkyrowProtocol
 
 extension ErrorCode {
     /// The HTTP status of the v1 envelope: Skygear's table (its SDKs read the status before the body), and Skyrow's from 130.
@@ -32,9 +33,11 @@ extension ErrorCode {
 }
 
 extension SkyrowError {
-    /// The HTTP status of the v1 envelope: that of the code, but for a full disk, which an operator has to mend (RFC 4918, 11.5).
+    /// The HTTP status of the v1 envelope: that of the code, but for a full disk, which an operator has to mend (RFC 4918, 11.5), and
+    /// for reasons to which tus gives another one.
     var httpStatus: HTTPResponseStatus {
-        isStorageFull ? .insufficientStorage : code.httpStatus
+        if let refusal = TusRefusal(self) { return HTTPResponseStatus(statusCode: refusal.status) }
+        return isStorageFull ? .insufficientStorage : code.httpStatus
     }
 
     /// The error for a request that the server channel refuses.

@@ -12,6 +12,7 @@ import SkyrowProtocol
 /// POST /files?filename=cat.png
 /// GET  /files/<name>?expiredAt=1549522000&signature=…
 /// PUT  /files/records/note/9/photo
+/// POST /files/tus   and what FileEndpoint+Tus responds to
 /// ```
 ///
 /// Names are parsed and never joined with a path. The sender and the target of an upload are judged by its head; only then is
@@ -64,6 +65,11 @@ struct FileEndpoint: Sendable {
             outcome.application = actions.application
             return outcome
         }
+        if let path = FileEndpoint.tusPath(head.method, name) {
+            var outcome = await tus(path, request, of: actions, from: sender, id: context.id)
+            outcome.application = actions.application
+            return outcome
+        }
         guard FileEndpoint.admits(head.method, name) else {
             let allowed = name.isEmpty ? "POST, OPTIONS" : "GET, HEAD, POST, PUT, OPTIONS"
             return .methodNotAllowed(allowed, in: .v1)
@@ -90,7 +96,7 @@ struct FileEndpoint: Sendable {
         return outcome
     }
 
-    private static func isUpload(_ method: HTTPMethod) -> Bool { method == .POST || method == .PUT }
+    private static func isUpload(_ method: HTTPMethod) -> Bool { method == .POST || method == .PUT || method == .PATCH }
 
     private static func admits(_ method: HTTPMethod, _ name: Substring) -> Bool {
         switch method {
@@ -108,7 +114,8 @@ struct FileEndpoint: Sendable {
         // The body is not read before it is known how long it may be.
         guard case .open(let actions)? = application(of: head) else { return .streamed(limit: .max) }
         guard actions.configuration.files != nil else { return nil }
-        let allowance = head.method == .POST && !name.isEmpty ? FileEndpoint.formAllowance : 0
+        let isForm = head.method == .POST && !name.isEmpty && FileEndpoint.tusPath(head.method, name) == nil
+        let allowance = isForm ? FileEndpoint.formAllowance : 0
         return .streamed(limit: min(actions.maximumFile, .max - allowance) + allowance)
     }
 
@@ -140,7 +147,7 @@ struct FileEndpoint: Sendable {
         return name
     }
 
-    private func application(of head: HTTPRequestHead) -> Applications.Found? {
+    func application(of head: HTTPRequestHead) -> Applications.Found? {
         try? application(RequestHeaders(head.headers), try? FileQuery(of: head.uri))
     }
 

@@ -57,13 +57,15 @@ package struct BackupSource: Hashable, Sendable {
         """
     }
 
-    /// A restored code would be valid again, and a restored mail would be sent again.
+    /// A restored code would be valid again, a restored mail would be sent again, and a restored upload would have no bytes.
     private static func momentary(of schema: SQLIdentifier) -> SQL {
         """
         WITH RECURSIVE momentary (oid) AS (
             SELECT oid FROM pg_catalog.pg_class
             WHERE relnamespace = \(schema.internal.identifier.namespace)
-                AND relname IN ('_session', '_code', '_mail', '_pending_login', '_flow', '_live_ticket')
+                AND relname IN (
+                    '_session', '_code', '_mail', '_pending_login', '_flow', '_live_ticket', '_upload'
+                )
             UNION
             SELECT conrelid
             FROM momentary JOIN pg_catalog.pg_constraint ON confrelid = momentary.oid

@@ -50,11 +50,18 @@ struct FileDirectory: Sendable {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let number = uninterrupted { openat(directory.number, name, flags, 0o600) }
         guard number >= 0 else { throw .system("Cannot create \(path)/\(name)") }
+        _ = isLocked(number)
         return number
     }
 
+    /// Excludes other writers of an incoming file; false if there is one. The system ends the lock with the descriptor (flock(2)), even
+    /// after `kill -9`. A file system without locks excludes none.
+    private func isLocked(_ file: CInt) -> Bool {
+        uninterrupted { flock(file, LOCK_EX | LOCK_NB) } == 0 || errno != EWOULDBLOCK
+    }
+
     /// Opens a file that was created in this directory, cuts it to a length, and continues behind its end; nil if nothing has this
-    /// name, and if it is shorter.
+    /// name, and if it is shorter. Fails while another descriptor of it from here is open, in any process.
     func resumeFile(_ name: String, length: Int64) throws(FileFault) -> FileDescriptor? {
         let number = uninterrupted {
             openat(directory.number, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -64,9 +71,13 @@ struct FileDirectory: Sendable {
             throw .system("Cannot open \(path)/\(name)")
         }
         let file = FileDescriptor(owning: number)
+        guard isLocked(number) else { throw .unavailable("Another process writes \(path)/\(name).") }
         var status = stat()
         guard fstat(number, &status) == 0 else { throw .system("Cannot inspect \(path)/\(name)") }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_size >= length else { return nil }
+        // Meanwhile it may have got its name, or have been removed.
+        guard status.st_nlink > 0, status.st_mode & S_IFMT == S_IFREG, status.st_size >= length,
+            faccessat(directory.number, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+        else { return nil }
         guard ftruncate(number, off_t(length)) == 0, lseek(number, 0, SEEK_END) == length else {
             throw .system("Cannot continue \(path)/\(name)")
         }

@@ -22,6 +22,8 @@ package struct LocalFileStorage: FileStorage {
     private let durable = DurableNames()
 
     static let incoming = "incoming"
+    /// Upper bound on the files in `incoming` that are looked up at once.
+    private static let sweptAtOnce = 500
 
     /// Makes the directories of an application, unless they exist.
     ///
@@ -141,19 +143,40 @@ package struct LocalFileStorage: FileStorage {
         return files
     }
 
-    package func sweep(olderThan age: Duration) async throws(FileFault) -> Int {
-        try await FileThreads.writing.run { () throws(FileFault) in
-            var now = timespec()
-            clock_gettime(CLOCK_REALTIME, &now)
-            let directory = try incomingFiles()
-            var count = 0
-            for name in try directory.names() {
-                guard let status = try directory.status(ofFile: name) else { continue }
-                let since = Timestamp(now).microseconds - Timestamp(status.modifiedAt).microseconds
-                if .microseconds(since) > age, try directory.removeFile(name) { count += 1 }
+    package func sweep(
+        olderThan age: Duration,
+        except needed: @Sendable (_ ids: [String]) async -> Set<String>
+    ) async throws(FileFault) -> Int {
+        var old = try await FileThreads.writing.run { () throws(FileFault) in try oldIncomingFiles(age)[...] }
+        var count = 0
+        while !old.isEmpty {
+            let part = Array(old.prefix(Self.sweptAtOnce))
+            old = old.dropFirst(part.count)
+            let kept = await needed(part)
+            count += try await FileThreads.writing.run { () throws(FileFault) in
+                let directory = try incomingFiles()
+                var count = 0
+                for name in part where !kept.contains(name) {
+                    if try directory.removeFile(name) { count += 1 }
+                }
+                return count
             }
-            return count
         }
+        return count
+    }
+
+    /// Returns the names of the files in `incoming` that were not written for a time.
+    private func oldIncomingFiles(_ age: Duration) throws(FileFault) -> [String] {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        let directory = try incomingFiles()
+        var names: [String] = []
+        for name in try directory.names() {
+            guard let status = try directory.status(ofFile: name) else { continue }
+            let since = Timestamp(now).microseconds - Timestamp(status.modifiedAt).microseconds
+            if .microseconds(since) > age { names.append(name) }
+        }
+        return names
     }
 
     package func freeSpace() async throws(FileFault) -> Int64? {

@@ -4,7 +4,8 @@ import SkyrowModel
 import SkyrowSystem
 import Synchronization
 
-/// A file in `incoming`, which is removed with its last reference unless it was kept or suspended.
+/// A file in `incoming`. A new one is removed with its last reference, unless it was kept or suspended; one that was suspended before
+/// stays, since its first bytes are acknowledged.
 final class LocalIncomingFile: IncomingFile {
     /// The name in `incoming`.
     let id: String
@@ -27,7 +28,7 @@ final class LocalIncomingFile: IncomingFile {
     }
 
     deinit {
-        guard state.withLock({ $0 != nil }) else { return }
+        guard state.withLock({ $0?.digester != nil }) else { return }
         FileThreads.writing.start { [storage, id] in storage.discard(id) }
     }
 

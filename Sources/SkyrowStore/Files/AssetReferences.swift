@@ -26,7 +26,7 @@ struct AssetReferences: Sendable {
     /// Selects the names of the files in a JSON value: `{"$type": "asset", "$name": "…"}` at any depth.
     static let path: SQL = #"'strict $.** ? (@."$type" == "asset" && exists (@."$name"))."$name"'"#
 
-    /// Reads them as a transaction sees them.
+    /// Reads them as a transaction sees them. An upload does not hold its file.
     init(to schema: SQLIdentifier, in transaction: PostgresTransaction) async throws {
         let keys = try await transaction.query(
             """
@@ -39,6 +39,7 @@ struct AssetReferences: Sendable {
                 SELECT oid FROM pg_catalog.pg_class
                 WHERE relname = '_asset' AND relnamespace = \(schema.internal.identifier.namespace)
             ) AND has_column_privilege(conrelid, attnum, 'SELECT')
+                AND NOT (relname = '_upload' AND relnamespace = \(schema.internal.identifier.namespace))
             ORDER BY 1, 2, 3
             """
         )

@@ -37,7 +37,7 @@ package struct AssetTable: StoreTable, Sendable {
     /// Upper bound on the announced files without an uploader.
     static let maximumOwnerless = 10_000
     /// How long the bytes of an announced file are expected.
-    private static let patience: SQL = "interval '1 day'"
+    static let patience: SQL = "interval '1 day'"
 
     let store: RecordStore
 
@@ -57,6 +57,17 @@ package struct AssetTable: StoreTable, Sendable {
         quota: Int64? = nil,
         storage: String = "local"
     ) async throws(SkyrowError) -> Bool {
+        try await announce(asset, limit: limit, quota: quota, storage: storage, with: "")
+    }
+
+    /// - Parameter upload: a further common table expression, which reads the new row from `announced`.
+    func announce(
+        _ asset: StoredAsset,
+        limit: Int,
+        quota: Int64?,
+        storage: String,
+        with upload: SQL
+    ) async throws(SkyrowError) -> Bool {
         let row: NewRow =
             row(of: asset) + [
                 "state": "'expected'", "expires_at": "now() + \(Self.patience)", "storage": "\(storage)",
@@ -73,12 +84,12 @@ package struct AssetTable: StoreTable, Sendable {
                         WHERE known.state = 'expected' AND known.expires_at > now() AND \(isOfUploader) LIMIT \(limit)
                     ) AS waiting
                 ) AS announced
-            ), added AS (
+            ), announced AS (
                 INSERT INTO \(schema.internal)._asset (\(row.names)) SELECT \(row.values) FROM uploader
                 WHERE uploader.announced < \(limit) AND uploader.bytes <= \((quota ?? .max) - asset.size)
                 RETURNING name
-            )
-            SELECT EXISTS (SELECT FROM added), uploader.bytes FROM uploader
+            )\(upload)
+            SELECT EXISTS (SELECT FROM announced), uploader.bytes FROM uploader
             """
         let (isAdded, used) = try await inserting {
             let result = try await store.client.write(statement)

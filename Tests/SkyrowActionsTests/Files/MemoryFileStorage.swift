@@ -35,6 +35,8 @@ final class MemoryFileStorage: FileStorage {
     var names: Set<AssetName> { state.withLock { Set($0.files.keys) } }
     /// The uploads that were begun, and neither kept nor discarded.
     var incoming: Int { state.withLock { $0.incoming } }
+    /// The incoming files that were suspended.
+    var suspended: [String: [UInt8]] { state.withLock { $0.suspended } }
     /// The ages of parts that were swept.
     var sweeps: [Duration] { state.withLock { $0.sweeps } }
 
@@ -94,10 +96,20 @@ final class MemoryFileStorage: FileStorage {
 
     func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] { [] }
 
-    func sweep(olderThan age: Duration) async throws(FileFault) -> Int {
+    func sweep(
+        olderThan age: Duration,
+        except needed: @Sendable (_ ids: [String]) async -> Set<String>
+    ) async throws(FileFault) -> Int {
         try check(.sweep)
-        state.withLock { $0.sweeps.append(age) }
-        return 0
+        let ids = state.withLock { state in
+            state.sweeps.append(age)
+            return Array(state.suspended.keys)
+        }
+        let kept = await needed(ids)
+        state.withLock { state in
+            for id in ids where !kept.contains(id) { state.suspended[id] = nil }
+        }
+        return ids.count - kept.count
     }
 
     func freeSpace() async throws(FileFault) -> Int64? { state.withLock { $0.freeSpace } }

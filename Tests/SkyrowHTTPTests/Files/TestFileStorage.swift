@@ -106,7 +106,10 @@ final class TestFileStorage: FileStorage {
 
     func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] { [] }
 
-    func sweep(olderThan age: Duration) async throws(FileFault) -> Int { 0 }
+    func sweep(
+        olderThan age: Duration,
+        except needed: @Sendable (_ ids: [String]) async -> Set<String>
+    ) async throws(FileFault) -> Int { 0 }
 
     func freeSpace() async throws(FileFault) -> Int64? { state.withLock { $0.freeSpace } }
 

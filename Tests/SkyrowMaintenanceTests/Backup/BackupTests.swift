@@ -220,7 +220,7 @@ import Testing
     @Test func whateverRefersToWhatIsLeftOutIsLeftOutToo() async throws {
         try await withTemporaryDatabaseAndPsql(template: .migrated) { database in
             try await withPostgresClient(database.url) { client in
-                let own = ["_code", "_flow", "_live_ticket", "_mail", "_pending_login", "_session"]
+                let own = ["_code", "_flow", "_live_ticket", "_mail", "_pending_login", "_session", "_upload"]
                 #expect(try await BackupSource(of: "app", client: client).momentary == own)
                 try await database.psql(
                     """

@@ -113,7 +113,12 @@ struct DisturbedStorage: FileStorage {
     }
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? { try await storage.open(name) }
     func delete(_ name: AssetName) async throws(FileFault) { try await storage.delete(name) }
-    func sweep(olderThan age: Duration) async throws(FileFault) -> Int { try await storage.sweep(olderThan: age) }
+    func sweep(
+        olderThan age: Duration,
+        except needed: @Sendable (_ ids: [String]) async -> Set<String>
+    ) async throws(FileFault) -> Int {
+        try await storage.sweep(olderThan: age, except: needed)
+    }
 
     func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] {
         await disturb()

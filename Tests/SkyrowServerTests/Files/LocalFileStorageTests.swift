@@ -261,10 +261,10 @@ import Testing
         try setTime("\(own)/7b/\(fileName())", now - 90_000)
         let running = try await storage.begin(hashesMD5: false)
 
-        #expect(try await storage.sweep(olderThan: .seconds(86_400)) == 2)
+        #expect(try await storage.sweep(olderThan: .seconds(86_400)) { _ in [] } == 2)
         #expect(contents(own + "/incoming").count == 4)
         #expect(Set(contents(own + "/incoming")).isSuperset(of: ["early", "folder", "young"]))
-        #expect(try await storage.sweep(olderThan: .seconds(86_400)) == 0)
+        #expect(try await storage.sweep(olderThan: .seconds(86_400)) { _ in [] } == 0)
         #expect(try await storage.text(of: fileName()) == "kept")
         try await running.keep(as: fileName("7b", 2))
         #expect(try await storage.text(of: fileName("7b", 2)) == "")
@@ -311,7 +311,7 @@ import Testing
         try FileManager.default.removeItem(atPath: own + "/incoming")
         try FileManager.default.createSymbolicLink(atPath: own + "/incoming", withDestinationPath: other)
         await #expect(throws: FileFault.self) { try await storage.begin(hashesMD5: false) }
-        await #expect(throws: FileFault.self) { try await storage.sweep(olderThan: .zero) }
+        await #expect(throws: FileFault.self) { try await storage.sweep(olderThan: .zero) { _ in [] } }
         #expect(contents(other).count == 1)
 
         try FileManager.default.removeItem(atPath: own)
@@ -353,7 +353,7 @@ import Testing
         await #expect(throws: fault) { try await storage.delete(fileName()) }
         await #expect(throws: fault) { try await storage.begin(hashesMD5: false) }
         await #expect(throws: fault) { try await storage.files(after: nil, limit: 1) }
-        await #expect(throws: fault) { try await storage.sweep(olderThan: .zero) }
+        await #expect(throws: fault) { try await storage.sweep(olderThan: .zero) { _ in [] } }
         #expect(contents(folder.path + "/files") == ["app.away"])
         try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
         #expect(try await storage.text(of: fileName()) == "kept")
