@@ -143,23 +143,29 @@ extension ActionService {
                 guard let found = try await store.assets.upload(upload) else { throw .uploadNotFound }
                 return try await complete(found, at: offset)
             }
-            let course: UploadCourse
+            var course: UploadCourse?
             do throws(SkyrowError) {
-                if try await isRecovered(stored) {
-                    guard let found = try await store.assets.upload(upload) else { throw .uploadNotFound }
-                    return try await complete(found, at: offset)
+                if try await !isRecovered(stored) {
+                    let size = stored.asset.size
+                    guard offset ?? stored.received == stored.received else { throw TusRefusal.offset.error }
+                    if let bytes = part.length, bytes > size - stored.received { throw .fileTooLarge(size) }
+                    let holder = offset == nil ? nil : self.holder(of: caller, sender)
+                    course = try await resume(stored, lease, turn, holder)
+                    // A request that was too slow may have given the file its name meanwhile.
+                    if course == nil, try await !isRecovered(stored) {
+                        // After a restoration, for instance.
+                        try await store.assets.remove(stored)
+                        throw .uploadNotFound
+                    }
                 }
-                let size = stored.asset.size
-                guard offset ?? stored.received == stored.received else { throw TusRefusal.offset.error }
-                if let bytes = part.length, bytes > size - stored.received { throw .fileTooLarge(size) }
-                let holder = offset == nil ? nil : self.holder(of: caller, sender)
-                course = try await resume(stored, lease, turn, holder)
             } catch {
                 // In a task that is not cancelled with the request, so that the next one does not wait.
                 await Task { _ = try? await store.assets.release(lease, at: stored.received) }.value
                 throw error
             }
-            return try await course.run(part)
+            if let course { return try await course.run(part) }
+            guard let stored = try await store.assets.upload(upload) else { throw .uploadNotFound }
+            return try await complete(stored, at: offset)
         }
     }
 
@@ -212,13 +218,13 @@ extension ActionService {
         return true
     }
 
-    /// Continues the incoming file of an upload.
+    /// Continues the incoming file of an upload; returns nil if it does not exist.
     private func resume(
         _ stored: StoredUpload,
         _ lease: UploadLease,
         _ turn: UploadTurn,
         _ holder: UploadPlaces.Holder?
-    ) async throws(SkyrowError) -> UploadCourse {
+    ) async throws(SkyrowError) -> UploadCourse? {
         let files = try requiredFiles
         let file = stored.asset
         let plan = try uploadPlan(file.filename, file.contentType, size: file.size)
@@ -229,9 +235,8 @@ extension ActionService {
                 try await storage.resume(stored.incoming, length: stored.received)
             }
             guard let incoming else {
-                // After a restoration, for instance.
-                try await store.assets.remove(stored)
-                throw .uploadNotFound
+                files.leave(holder)
+                return nil
             }
             let first = try await storing { () async throws(FileFault) in
                 try await incoming.first(SniffedType.examinedBytes)

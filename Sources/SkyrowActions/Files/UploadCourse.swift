@@ -105,6 +105,8 @@ struct UploadCourse: Sendable {
         case read(SkyrowError?)
         case interrupted
         case lost
+        /// The lease is not extended any more.
+        case left
     }
 
     private func receive(_ part: UploadPart) async -> Received {
@@ -122,6 +124,7 @@ struct UploadCourse: Sendable {
                 case .read(let error): received.error = error
                 case .interrupted: break
                 case .lost: received.isLost = true
+                case .left: continue
                 }
                 group.cancelAll()
             }
@@ -154,7 +157,7 @@ struct UploadCourse: Sendable {
             case .lost: return .lost
             }
         }
-        return .interrupted
+        return .left
     }
 
     // MARK: Ending
@@ -194,6 +197,12 @@ struct UploadCourse: Sendable {
         do throws(SkyrowError) {
             return UploadStatus(stored, try await upload.finish())
         } catch {
+            // A newer request has marked the file as stored, after this one had given it its name.
+            if error.code == .duplicated, let now = try? await service.store.assets.upload(stored.id),
+                now.asset.state == .stored, let signer = service.files?.links.current
+            {
+                return UploadStatus(now, UploadedAsset(now.asset, signer))
+            }
             switch UploadEnd(failing: error, of: stored.asset.size) {
             case .suspend(let offset) where !isNew: try? await suspend(at: offset)
             default: await remove()

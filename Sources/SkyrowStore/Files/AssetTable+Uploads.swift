@@ -191,7 +191,7 @@ extension AssetTable {
     }
 
     private static func isHeld(_ lease: UploadLease) -> SQL {
-        "upload.id = \(lease.id.rawValue) AND upload.lease = \(lease.number)"
+        "upload.id = \(lease.id.rawValue) AND upload.lease = \(lease.number) AND upload.leased_until IS NOT NULL"
     }
 
     private static func end(of time: Duration) -> SQL {
