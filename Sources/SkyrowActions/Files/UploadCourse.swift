@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 package import SkyrowModel
 package import SkyrowProtocol
 import SkyrowStore
