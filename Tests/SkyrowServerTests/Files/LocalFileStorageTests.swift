@@ -200,6 +200,90 @@ import Testing
         #expect(contents(folder.path + "/files/app") == ["0a", "7b", "ff", "incoming"])
     }
 
+    // MARK: - Files that are continued
+
+    @Test func aSuspendedFileIsContinuedAtItsDurableLength() async throws {
+        let folder = try TemporaryDirectory()
+        let storage = try await Self.storage(in: folder.path)
+        let other = try await storage.begin(hashesMD5: false)
+        try await other.append(Array("Hello, world".utf8))
+        try await other.suspend()
+        await other.discard()
+        // What follows the length is cut off.
+        let resumed = try #require(try await storage.resume(other.id, length: 7))
+        #expect(try await resumed.first(100) == Array("Hello, ".utf8))
+        try await resumed.append(Array("Ann".utf8))
+        #expect(try await resumed.first(3) == Array("Hel".utf8))
+        var expected = FileDigester(hashesMD5: false)
+        expected.update(Array("Hello, Ann".utf8))
+        #expect(try await resumed.digests() == expected.digests)
+        try await resumed.keep(as: fileName("7b", 2))
+        #expect(try await storage.text(of: fileName("7b", 2)) == "Hello, Ann")
+        #expect(try await storage.resume(other.id, length: 0) == nil)
+    }
+
+    @Test func whatIsNoSuspendedFileIsNotContinued() async throws {
+        let folder = try TemporaryDirectory()
+        let storage = try await Self.storage(in: folder.path)
+        let own = folder.path + "/files/app"
+        try "secret".write(toFile: "\(own)/secret", atomically: false, encoding: .utf8)
+        let file = try await storage.begin(hashesMD5: false)
+        try await file.append([1, 2, 3])
+        try await file.suspend()
+        for id in [
+            "", "..", "../secret", "../app/secret", UUID().uuidString, UUID().uuidString.lowercased(), "\(file.id)/",
+        ] {
+            #expect(try await storage.resume(id, length: 0) == nil, "\(id)")
+        }
+        // It has less than was acknowledged.
+        #expect(try await storage.resume(file.id, length: 4) == nil)
+        let link = UUID().uuidString.lowercased()
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(own)/incoming/\(link)",
+            withDestinationPath: "\(own)/secret"
+        )
+        await #expect(throws: FileFault.self) { _ = try await storage.resume(link, length: 0) }
+    }
+
+    @Test func aFileHasOneWriter() async throws {
+        let folder = try TemporaryDirectory()
+        let storage = try await Self.storage(in: folder.path)
+        // As another process has it.
+        let other = try await Self.storage(in: folder.path)
+        let file = try await storage.begin(hashesMD5: false)
+        try await file.append(Array("one".utf8))
+        await #expect(throws: FileFault.self) { _ = try await other.resume(file.id, length: 0) }
+        try await file.suspend()
+        var resumed = try await other.resume(file.id, length: 3)
+        #expect(resumed != nil)
+        await #expect(throws: FileFault.self) { _ = try await storage.resume(file.id, length: 0) }
+        // What was acknowledged stays with its last reference.
+        try await resumed?.append(Array("two".utf8))
+        resumed = nil
+        let last = try #require(try await storage.resume(file.id, length: 3))
+        try await last.keep(as: fileName())
+        #expect(try await other.text(of: fileName()) == "one")
+    }
+
+    @Test func aFileThatAnUploadContinuesIsNotSwept() async throws {
+        let folder = try TemporaryDirectory()
+        let storage = try await Self.storage(in: folder.path)
+        let own = folder.path + "/files/app"
+        var ids: [String] = []
+        for _ in 0..<3 {
+            let file = try await storage.begin(hashesMD5: false)
+            try await file.suspend()
+            ids.append(file.id)
+        }
+        for id in ids.dropLast() { try setTime("\(own)/incoming/\(id)", Date() - 90_000) }
+        let (old, needed, young) = (ids[0], ids[1], ids[2])
+        let count = try await storage.sweep(olderThan: .seconds(86_400)) { found in
+            #expect(Set(found) == [old, needed])
+            return [needed]
+        }
+        #expect(count == 1 && contents(own + "/incoming") == [needed, young].sorted())
+    }
+
     // MARK: - Lists and leftovers
 
     @Test func filesAreListedInTheOrderOfTheirNames() async throws {
