@@ -115,7 +115,7 @@ struct UploadCourse: Sendable {
         var received = Received()
         await withTaskGroup(of: Step.self) { group in
             group.addTask { await .read(read(part, digester)) }
-            group.addTask { await keepLease() }
+            group.addTask { await keepLease(isEnding: false) }
             group.addTask {
                 await turn.interruption.value(ifCancelled: ())
                 return .interrupted
@@ -148,13 +148,13 @@ struct UploadCourse: Sendable {
         }
     }
 
-    /// Extends the lease until another request wants it.
-    private func keepLease() async -> Step {
+    /// Extends the lease until another request wants it; that one waits for an end that has begun.
+    private func keepLease(isEnding: Bool) async -> Step {
         while (try? await service.clock.sleep(Self.renewalPause)) != nil {
             // Without the database the lease ends by itself, and the end of the request finds that out.
             switch try? await service.store.assets.renew(lease, for: Self.leaseTime) {
             case .held, nil: continue
-            case .wanted: return .interrupted
+            case .wanted: if !isEnding { return .interrupted }
             case .lost: return .lost
             }
         }
@@ -195,6 +195,9 @@ struct UploadCourse: Sendable {
     }
 
     private func store(isNew: Bool) async throws(SkyrowError) -> UploadStatus {
+        // A large file is read again for its digest.
+        let keeping = Task { await keepLease(isEnding: true) }
+        defer { keeping.cancel() }
         do throws(SkyrowError) {
             return UploadStatus(stored, try await upload.finish())
         } catch {

@@ -63,13 +63,15 @@ struct UploadTurns: Sendable {
 /// The turn of a request to write an upload, within this process.
 final class UploadTurn: Sendable {
     let id: UploadID
+    fileprivate let number: Int
     /// Whether the request runs; arrives when it is known.
     fileprivate let start = Deferred<Bool>()
     /// Arrives when a newer request waits for the end of this one.
     let interruption = Deferred<Void>()
 
-    fileprivate init(_ id: UploadID) {
+    fileprivate init(_ id: UploadID, _ number: Int) {
         self.id = id
+        self.number = number
     }
 }
 
@@ -89,20 +91,20 @@ final class UploadLine: Sendable {
     ///
     /// - Parameter sleep: Sleeps for the longest time to wait.
     func enter(_ id: UploadID, sleep: @escaping @Sendable () async throws -> Void) async -> UploadTurn? {
-        let turn = UploadTurn(id)
-        let (number, older, displaced) = state.withLock { state -> Entered in
+        let (turn, older, displaced) = state.withLock { state -> Entered in
             let (number, entry) = state.turns.enter(id)
+            let turn = UploadTurn(id, number)
             state.entered[number] = turn
-            guard case .waits(let behind, let displaced) = entry else { return (number, nil, nil) }
-            return (number, state.entered[behind], displaced.flatMap { state.entered.removeValue(forKey: $0) })
+            guard case .waits(let behind, let displaced) = entry else { return (turn, nil, nil) }
+            return (turn, state.entered[behind], displaced.flatMap { state.entered.removeValue(forKey: $0) })
         }
         displaced?.start.settle(false)
         guard let older else { return turn }
         older.interruption.settle()
         let runs = await turn.start.value(during: sleep) { [self] _ in
             let isWaiting = state.withLock { state in
-                guard state.turns.withdraw(number, from: id) else { return false }
-                state.entered[number] = nil
+                guard state.turns.withdraw(turn.number, from: id) else { return false }
+                state.entered[turn.number] = nil
                 return true
             }
             // Otherwise another task settles it.
@@ -111,12 +113,12 @@ final class UploadLine: Sendable {
         return runs ? turn : nil
     }
 
-    private typealias Entered = (number: Int, older: UploadTurn?, displaced: UploadTurn?)
+    private typealias Entered = (turn: UploadTurn, older: UploadTurn?, displaced: UploadTurn?)
 
     /// Ends the running request of an upload.
     func leave(_ turn: UploadTurn) {
         let next = state.withLock { state -> UploadTurn? in
-            if let number = state.entered.first(where: { $0.value === turn })?.key { state.entered[number] = nil }
+            state.entered[turn.number] = nil
             return state.turns.leave(turn.id).flatMap { state.entered[$0] }
         }
         next?.start.settle(true)

@@ -40,6 +40,10 @@ extension DoctorCheck {
             SELECT 'announcements of files', count(*)::text FROM \(scope.schema.internal)._asset
             WHERE state = 'expected' AND expires_at < now() - interval '1 day'
             UNION ALL
+            SELECT 'complete uploads of files', count(*)::text FROM \(scope.schema.internal)._upload AS upload
+            JOIN \(scope.schema.internal)._asset AS asset ON asset.name = upload.name
+            WHERE asset.stored_at < now() - interval '2 days'
+            UNION ALL
             SELECT 'files without a row', count(*)::text FROM \(scope.schema.internal)._garbage
             WHERE deleted_at < now() - interval '1 day'
             """

@@ -38,6 +38,10 @@ import Testing
                     ('reset', '', 'sent', now() - interval '2 days'), ('reset', '', 'waiting', now() - interval '3 days'),
                     ('reset', '', 'dead', now() - interval '3 days'), ('reset', '', 'sent', now());
                 UPDATE _asset SET expires_at = now() - interval '25 hours';
+                INSERT INTO _asset (name, filename, content_type, size, state, stored_at) VALUES
+                    ('\(FileFixture.name(3))', 'a', 'text/plain', 1, 'stored', now() - interval '49 hours');
+                INSERT INTO _upload (id, name, incoming, metadata)
+                SELECT gen_random_uuid(), name, gen_random_uuid(), '' FROM _asset WHERE state = 'stored';
                 UPDATE _garbage SET deleted_at = now() - interval '25 hours';
                 """
             )
@@ -53,6 +57,7 @@ import Testing
                     "1 expired sign-ins with providers have not been removed for a day.",
                     "2 expired mails have not been removed for a day.",
                     "1 expired announcements of files have not been removed for a day.",
+                    "1 expired complete uploads of files have not been removed for a day.",
                     "1 expired files without a row have not been removed for a day.",
                 ]
             )
