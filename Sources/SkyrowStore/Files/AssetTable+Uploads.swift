@@ -148,14 +148,16 @@ extension AssetTable {
     ) async throws(SkyrowError) -> Bool {
         try await store.write(
             """
-            WITH upload AS (
-                UPDATE \(schema.internal)._upload AS upload SET sha256 = \(sha256), leased_until = \(Self.end(of: time))
-                WHERE \(Self.isHeld(lease)) RETURNING upload.name
+            WITH asset AS (
+                UPDATE \(schema.internal)._asset AS asset
+                SET content_type = \(asset.contentType), sniffed = \(asset.sniffed as String?),
+                    width = \(asset.dimensions?.width as Int?), height = \(asset.dimensions?.height as Int?)
+                FROM \(schema.internal)._upload AS upload
+                WHERE asset.name = upload.name AND asset.state = 'expected' AND \(Self.isHeld(lease))
+                RETURNING asset.name
             )
-            UPDATE \(schema.internal)._asset AS asset
-            SET content_type = \(asset.contentType), sniffed = \(asset.sniffed as String?),
-                width = \(asset.dimensions?.width as Int?), height = \(asset.dimensions?.height as Int?)
-            FROM upload WHERE asset.name = upload.name AND asset.state = 'expected'
+            UPDATE \(schema.internal)._upload AS upload SET sha256 = \(sha256), leased_until = \(Self.end(of: time))
+            FROM asset WHERE upload.name = asset.name AND \(Self.isHeld(lease))
             """
         ) == 1
     }
