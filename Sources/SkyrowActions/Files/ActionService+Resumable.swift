@@ -40,7 +40,7 @@ extension ActionService {
                 try files.enter(begun.holder)
                 let course: UploadCourse
                 do throws(SkyrowError) {
-                    course = try await begin(begun, turn, metadata, files)
+                    course = try await begin(begun, quota: quota(of: caller), turn, metadata, files)
                 } catch {
                     files.leave(begun.holder)
                     throw error
@@ -52,16 +52,21 @@ extension ActionService {
 
     private func begin(
         _ begun: BegunUpload,
+        quota: Int64?,
         _ turn: UploadTurn,
         _ metadata: UploadMetadata,
         _ files: FileState
     ) async throws(SkyrowError) -> UploadCourse {
         let storage = files.configuration.storage
-        let incoming = try await storing { () async throws(FileFault) in try await storage.begin(hashesMD5: false) }
+        let incoming = try await storing { () async throws(FileFault) in
+            try await files.configuration.requireSpace(for: begun.file.size)
+            return try await storage.begin(hashesMD5: false)
+        }
         do throws(SkyrowError) {
             let lease = try await store.assets.announce(
                 begun.file,
                 limit: begun.limit,
+                quota: quota,
                 storage: storage.kind,
                 for: turn.id,
                 into: incoming.id,

@@ -153,8 +153,16 @@ package struct S3FileStorage: FileStorage, DirectUploads {
         return files
     }
 
-    package func sweep(olderThan age: Duration) async throws(FileFault) -> Int {
-        let count = try await local.sweep(olderThan: age)
+    /// The disk to which uploads are written first.
+    package func freeSpace() async throws(FileFault) -> Int64? { try await local.freeSpace() }
+
+    package var thumbnails: (any ThumbnailStorage)? { local.thumbnails }
+
+    package func sweep(
+        olderThan age: Duration,
+        except needed: @Sendable (_ ids: [String]) async -> Set<String>
+    ) async throws(FileFault) -> Int {
+        let count = try await local.sweep(olderThan: age, except: needed)
         return try await mapped { () async throws(S3Failure) in
             let uploads = try await client.openUploads(prefix: prefix).filter { $0.beganAt.adding(age) < now() }
             for upload in uploads { try await client.abortUpload(upload.key, upload.id) }

@@ -49,7 +49,10 @@ private final class DirectStorage: FileStorage {
 
     func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] { [] }
 
-    func sweep(olderThan age: Duration) async throws(FileFault) -> Int { 0 }
+    func sweep(
+        olderThan age: Duration,
+        except needed: @Sendable (_ ids: [String]) async -> Set<String>
+    ) async throws(FileFault) -> Int { 0 }
 }
 
 /// Files that clients upload to the bucket, and that become stored when they are used.

@@ -53,7 +53,10 @@ private final class RemoteStorage: FileStorage {
 
     func files(after name: AssetName?, limit: Int) async throws(FileFault) -> [FileEntry] { [] }
 
-    func sweep(olderThan age: Duration) async throws(FileFault) -> Int { 0 }
+    func sweep(
+        olderThan age: Duration,
+        except needed: @Sendable (_ ids: [String]) async -> Set<String>
+    ) async throws(FileFault) -> Int { 0 }
 }
 
 @Suite struct FileDeliveryTests {

@@ -29,6 +29,7 @@ extension AssetFixture {
         return try await assets.announce(
             asset,
             limit: limit,
+            quota: nil,
             storage: "local",
             for: id,
             into: "incoming-\(number)",
