@@ -44,6 +44,5 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
     package static let outOfMemory: PostgresSQLState = "53200"
     package static let tooManyConnections: PostgresSQLState = "53300"
     package static let configurationLimitExceeded: PostgresSQLState = "53400"
-    package static let invalidTextRepresentation: PostgresSQLState = "22P02"
     package static let raiseException: PostgresSQLState = "P0001"
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// Rows of what comes with a request and what becomes of it (skygear.md 1.2), grant and refusal side by side.
 @Suite struct CredentialCheckTests {
-    static let keys = AccessKeys(api: Secret("api"), master: Secret("master"))
+    static let keys = AccessKeys(given: GivenKeys(api: Secret("api"), master: Secret("master")))
     static let ann = StoredSession(userID: "ann", roles: ["writer"], isAdministrator: false)
     static let root = StoredSession(userID: "root", roles: ["Admin"], isAdministrator: true)
     static let now = Timestamp(microseconds: 1_000_000)

@@ -120,7 +120,7 @@ import Testing
         switch shape {
         case .any, .dateTime, .named: "null"
         case .boolean: "true"
-        case .number, .integer: "1"
+        case .integer: "1"
         case .string: #""text""#
         case .oneOfStrings(let values): "\"\(values.first ?? "")\""
         case .array, .tuple: "[]"
@@ -135,7 +135,7 @@ import Testing
         switch shape {
         case .nullable(let shape): misfit(for: shape)
         case .named(.predicate): "true"
-        case .boolean, .number, .integer, .array, .tuple, .object: #""x""#
+        case .boolean, .integer, .array, .tuple, .object: #""x""#
         case .any, .string, .dateTime, .oneOfStrings, .either, .named: "7"
         }
     }

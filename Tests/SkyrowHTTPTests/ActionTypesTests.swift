@@ -19,7 +19,6 @@ import Testing
     static let rows = [
         Row(shape: .any, typeScript: "unknown", words: "any value"),
         Row(shape: .boolean, typeScript: "boolean", words: "boolean"),
-        Row(shape: .number, typeScript: "number", words: "number"),
         Row(shape: .integer(), typeScript: "number", words: "integer"),
         Row(shape: .integer(minimum: 0), typeScript: "number", words: "integer"),
         Row(shape: .integer(minimum: 1), typeScript: "number", words: "integer", bounds: "from 1"),
@@ -62,7 +61,11 @@ import Testing
         ),
         Row(shape: .object([]), typeScript: "{ [name: string]: never }", words: "empty object"),
         Row(shape: .object([], others: .any), typeScript: "{ [name: string]: unknown }", words: "object"),
-        Row(shape: .object([], others: .number), typeScript: "{ [name: string]: number }", words: "object of numbers"),
+        Row(
+            shape: .object([], others: .integer()),
+            typeScript: "{ [name: string]: number }",
+            words: "object of integers"
+        ),
         Row(
             shape: .object([
                 JSONMember("a", .string(maximum: 3), isRequired: true, "A text."), JSONMember("b", .nullable(.boolean)),

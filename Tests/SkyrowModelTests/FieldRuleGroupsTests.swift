@@ -1,5 +1,6 @@
-import SkyrowModel
 import Testing
+
+@testable import SkyrowModel
 
 /// Rules of every type and of every field beside those of one: the first group with a rule about a use is the only one.
 @Suite struct FieldRuleGroupsTests {

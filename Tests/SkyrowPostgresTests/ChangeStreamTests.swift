@@ -65,7 +65,7 @@ import Testing
             let new = try #require(row.new)
             let result = try await reader.client.read("SELECT * FROM note")
             for column in columns.indices {
-                let sent = new.withColumn(column) { $0.map { Array($0) } }
+                let sent = withExtendedLifetime(new) { new.unsafeBytes(column).map { Array($0) } }
                 let read = result.withColumn(0, column) { $0.map { Array($0) } }
                 #expect(sent == read, "\(columns[column])")
                 #expect(new.form(column) == (columns[column].1 == "NULL" ? .null : .binary), "\(columns[column])")

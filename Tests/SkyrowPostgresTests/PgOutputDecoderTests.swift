@@ -143,7 +143,7 @@ import Testing
         var random = SeededGenerator.forTest()
         var transactions = 0
         for _ in 0..<20_000 {
-            var stream = ReplicationStream(start: .zero, limits: ChangeTransactionLimits(), at: .now)
+            var stream = ReplicationStream(start: PostgresLSN(rawValue: 0), limits: ChangeTransactionLimits(), at: .now)
             do throws(PgOutputError) {
                 for _ in 0..<12 {
                     var bytes = Self.likelyNext.randomElement(using: &random) ?? []

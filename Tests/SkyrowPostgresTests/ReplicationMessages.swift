@@ -89,7 +89,9 @@ extension ReplicationTuple {
             case .null: "null"
             case .unchanged: "~"
             case .text, .binary:
-                withColumn(column) { String(decoding: $0 ?? .init(start: nil, count: 0), as: UTF8.self) }
+                withExtendedLifetime(self) {
+                    String(decoding: unsafeBytes(column) ?? .init(start: nil, count: 0), as: UTF8.self)
+                }
             }
         }.joined(separator: "|")
     }

@@ -43,7 +43,7 @@ import Testing
             // The statement, the role, the data.
             (PostgresError(code: .server, sqlState: .insufficientPrivilege), false),
             (PostgresError(code: .server, sqlState: .undefinedTable), false),
-            (PostgresError(code: .server, sqlState: .invalidTextRepresentation), false),
+            (PostgresError(code: .server, sqlState: "22P02"), false),
             (PostgresError(code: .server, sqlState: "XX001"), false),
             (PostgresError(code: .invalidValue), false),
             (PostgresError(code: .resultTooLarge), false),

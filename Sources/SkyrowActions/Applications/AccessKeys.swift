@@ -35,10 +35,6 @@ final class AccessKeys: Sendable {
         self.init(given: given, stored: AccessKeys.byHash(stored), held: .none)
     }
 
-    convenience init(api: Secret, master: Secret) {
-        self.init(given: GivenKeys(api: [api], master: [master]))
-    }
-
     private static func byHash(_ keys: [ApplicationKey]) -> [TokenHash: Stored] {
         let pairs = keys.compactMap { key in
             TokenHash(bytes: key.hash).map { ($0, Stored(kind: key.kind, expiresAt: key.expiresAt)) }

@@ -71,8 +71,6 @@ package enum LiveClosure: Hashable, Sendable {
     case sessionEnded
     /// The connection was behind for too long: 4408.
     case tooSlow
-    /// There are too many connections: 4429.
-    case tooMany
     /// The process shuts down: 1012.
     case restarting(retryAfter: Duration)
 }

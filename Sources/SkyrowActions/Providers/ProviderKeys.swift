@@ -20,12 +20,9 @@ package struct FetchedKeys: Sendable {
     package var maximumAge: Duration?
     /// The provider's time when it sent them, in whole seconds since 1970, if it sent one.
     package var date: Int64?
+}
 
-    package init(keys: [SigningKey], maximumAge: Duration? = nil) {
-        self.keys = keys
-        self.maximumAge = maximumAge
-    }
-
+extension FetchedKeys {
     /// Upper bound on the keys of a provider.
     private static let maximumCount = 100
 

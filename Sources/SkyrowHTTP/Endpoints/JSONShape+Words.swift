@@ -7,7 +7,6 @@ extension JSONShape {
         return switch self {
         case .any: many ? "values" : "any value"
         case .boolean: "boolean" + ending
-        case .number: "number" + ending
         case .integer(let minimum?, let maximum?) where minimum == maximum: "`\(minimum)`"
         case .integer: "integer" + ending
         case .string: "string" + ending

@@ -16,20 +16,16 @@ extension JSONWriter {
     fileprivate func openRPCDocument() {
         beginObject()
         member("openrpc", "1.3.2")
-        key("info")
-        beginObject()
+        beginObject("info")
         member("title", "Skyrow")
         member("version", "1.0.0")
         member("description", "Records, accounts and roles in PostgreSQL, over JSON-RPC 2.0.")
         endObject()
-        key("methods")
-        beginArray()
+        beginArray("methods")
         for action in ActionTable.all { method(action.description) }
         endArray()
-        key("components")
-        beginObject()
-        key("schemas")
-        beginObject()
+        beginObject("components")
+        beginObject("schemas")
         for name in JSONShapeName.allCases {
             key(name.rawValue)
             schema(name.documentedShape)
@@ -44,8 +40,7 @@ extension JSONWriter {
         member("name", action.name.rawValue)
         member("summary", action.summary)
         member("description", action.requirement.sentence + action.stepUp.sentence)
-        key("tags")
-        beginArray()
+        beginArray("tags")
         beginObject()
         member("name", String(action.name.rawValue.prefix { $0 != ":" }))
         endObject()
@@ -55,18 +50,15 @@ extension JSONWriter {
             // Works only on a long-lived connection: a WebSocket or an event stream.
             member("x-needs-connection", true)
         }
-        key("params")
-        beginArray()
+        beginArray("params")
         for parameter in action.parameters { self.parameter(parameter) }
         endArray()
-        key("result")
-        beginObject()
+        beginObject("result")
         member("name", "result")
         key("schema")
         schema(action.result)
         endObject()
-        key("errors")
-        beginArray()
+        beginArray("errors")
         // A setting may require step-up for an action that does not require it itself.
         let further: [ErrorCode] = action.mayTakeStepUp ? [.stepUpRequired] : []
         for code in Set(action.errors + further + ActionDescription.commonErrors).sorted(by: {
@@ -112,8 +104,6 @@ extension JSONWriter {
             break
         case .boolean:
             member("type", "boolean")
-        case .number:
-            member("type", "number")
         case .integer(let minimum, let maximum):
             member("type", "integer")
             bound("minimum", minimum)
@@ -126,8 +116,7 @@ extension JSONWriter {
             member("format", "date-time")
         case .oneOfStrings(let values):
             member("type", "string")
-            key("enum")
-            beginArray()
+            beginArray("enum")
             for value in values { string(value) }
             endArray()
         case .array(let element, let minimum, let maximum):
@@ -141,13 +130,11 @@ extension JSONWriter {
         case .object(let members, let others):
             object(members, others: others)
         case .either(let shapes):
-            key("anyOf")
-            beginArray()
+            beginArray("anyOf")
             for shape in shapes { schema(shape) }
             endArray()
         case .nullable(let shape):
-            key("anyOf")
-            beginArray()
+            beginArray("anyOf")
             schema(shape)
             beginObject()
             member("type", "null")
@@ -160,8 +147,7 @@ extension JSONWriter {
 
     private func tuple(_ elements: [JSONShape], rest: JSONShape?) {
         member("type", "array")
-        key("items")
-        beginArray()
+        beginArray("items")
         for element in elements { schema(element) }
         endArray()
         bound("minItems", elements.count)
@@ -172,8 +158,7 @@ extension JSONWriter {
     private func object(_ members: [JSONMember], others: JSONShape?) {
         member("type", "object")
         if !members.isEmpty {
-            key("properties")
-            beginObject()
+            beginObject("properties")
             for member in members {
                 key(member.name)
                 schema(member.shape)
@@ -182,8 +167,7 @@ extension JSONWriter {
         }
         let required = members.filter(\.isRequired)
         if !required.isEmpty {
-            key("required")
-            beginArray()
+            beginArray("required")
             for member in required { string(member.name) }
             endArray()
         }

@@ -17,7 +17,6 @@ struct RequestHeaders {
     private(set) var lastEventID: String?
     /// The caller's trace, if there is exactly one well-formed field.
     private(set) var traceParent: TraceParent?
-    private(set) var requestedMethod: String?
     private(set) var requestedHeaders: String?
 
     init(_ headers: HTTPHeaders) {
@@ -38,7 +37,6 @@ struct RequestHeaders {
             case 13 where name.isSameHeader(as: "authorization"): bearer = RequestHeaders.bearerToken(value)
             case 17 where name.isSameHeader(as: "x-skygear-api-key"): key = value
             case 22 where name.isSameHeader(as: "x-skygear-access-token"): accessToken = value
-            case 29 where name.isSameHeader(as: "access-control-request-method"): requestedMethod = value
             case 30 where name.isSameHeader(as: "access-control-request-headers"): requestedHeaders = value
             default: continue
             }

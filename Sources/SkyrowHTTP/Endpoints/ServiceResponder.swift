@@ -78,7 +78,6 @@ package struct ServiceResponder: HTTPResponder {
             drain: drain,
             connections: connections ?? LiveConnections(limits.live),
             cors: cors,
-            clients: clients,
             limits: limits,
             responseMemory: responseMemory,
             log: log,

@@ -53,7 +53,7 @@ package enum TypeScriptDeclaration {
         case .any: "unknown"
         case .boolean: "boolean"
         case .integer(let minimum?, let maximum?) where minimum == maximum: String(minimum)
-        case .number, .integer: "number"
+        case .integer: "number"
         case .string, .dateTime: "string"
         case .oneOfStrings(let values): values.map { "\"\($0)\"" }.joined(separator: " | ")
         case .array(let element, _, _): self.element(element, indent) + "[]"

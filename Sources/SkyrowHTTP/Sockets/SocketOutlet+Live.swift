@@ -29,7 +29,6 @@ extension SocketClosure {
         switch reason {
         case .sessionEnded: self = .sessionEnded
         case .tooSlow: self = .tooSlow
-        case .tooMany: self = .tooMany
         case .restarting(let retryAfter): self = .restarting(retryAfter: TimeAmount(retryAfter))
         }
     }

@@ -12,7 +12,6 @@ final class SocketService: Sendable {
     let drain: Drain
     let connections: LiveConnections
     private let cors: CORSPolicy
-    private let clients: ClientIdentification
     private let limits: HTTPLimits
     private let responseMemory: ResponseMemory
     private let log: RequestLog
@@ -24,7 +23,6 @@ final class SocketService: Sendable {
         drain: Drain,
         connections: LiveConnections,
         cors: CORSPolicy,
-        clients: ClientIdentification,
         limits: HTTPLimits,
         responseMemory: ResponseMemory,
         log: RequestLog,
@@ -35,7 +33,6 @@ final class SocketService: Sendable {
         self.drain = drain
         self.connections = connections
         self.cors = cors
-        self.clients = clients
         self.limits = limits
         self.responseMemory = responseMemory
         self.log = log

@@ -148,7 +148,9 @@ struct DumpReference: Hashable, Sendable {
     var target: String
     /// The statement that deletes rows with dangling references.
     var removal: String
+}
 
+extension DumpReference {
     /// Returns the foreign keys between an application's tables in a script.
     static func all(in script: String, of schema: SQLIdentifier) -> [DumpReference] {
         let homes: Set = [schema.quoted, schema.internal.quoted]
@@ -163,12 +165,6 @@ struct DumpReference: Hashable, Sendable {
             previous = line
         }
         return found
-    }
-
-    init(table: String, target: String, removal: String) {
-        self.table = table
-        self.target = target
-        self.removal = removal
     }
 
     private init?(head: Substring, constraint: Substring, _ homes: Set<String>) {

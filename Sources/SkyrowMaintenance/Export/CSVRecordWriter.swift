@@ -13,10 +13,6 @@ struct CSVRecordWriter: RecordFileWriter {
     /// A writer for values with the same form in JSON.
     private let scratch = JSONWriter(capacity: 256)
 
-    init(columns: [String], format: FileFormat) {
-        self.init(columns: columns, defusingFormulas: false)
-    }
-
     /// - Parameter defusingFormulas: Whether texts that a spreadsheet would read as formulas get an apostrophe. An
     ///   import does not remove it.
     init(columns: [String], defusingFormulas: Bool) {

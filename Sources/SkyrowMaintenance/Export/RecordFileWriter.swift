@@ -3,8 +3,6 @@ import SkyrowProtocol
 
 /// Writes records as the text of a file, piece by piece.
 protocol RecordFileWriter: RecordSink {
-    /// - Parameter columns: The names of the members, in emission order.
-    init(columns: [String], format: FileFormat)
     /// Returns the text written since the last call.
     mutating func take() -> [UInt8]
     /// Writes the text after the last record.

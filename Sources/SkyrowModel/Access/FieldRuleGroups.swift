@@ -10,26 +10,16 @@ package struct FieldRuleGroups: Hashable, Sendable {
     package typealias Uses = [FieldUse: FieldSubjects]
 
     /// The rules of the type, by the names of its fields.
-    package var ofType: [FieldName: Uses]
+    package var ofType: [FieldName: Uses] = [:]
     /// The rules of every field of the type.
-    package var ofEveryField: Uses
+    package var ofEveryField: Uses = [:]
     /// The rules of fields with these names, in every type.
-    package var ofEveryType: [FieldName: Uses]
+    package var ofEveryType: [FieldName: Uses] = [:]
     /// The rules of every field of every type.
-    package var ofAll: Uses
+    package var ofAll: Uses = [:]
+}
 
-    package init(
-        ofType: [FieldName: Uses] = [:],
-        ofEveryField: Uses = [:],
-        ofEveryType: [FieldName: Uses] = [:],
-        ofAll: Uses = [:]
-    ) {
-        self.ofType = ofType
-        self.ofEveryField = ofEveryField
-        self.ofEveryType = ofEveryType
-        self.ofAll = ofAll
-    }
-
+extension FieldRuleGroups {
     /// - Parameters:
     ///   - access: the rules of the type.
     ///   - every: the rules of every type, of which only those of fields apply.

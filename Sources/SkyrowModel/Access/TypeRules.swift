@@ -13,14 +13,14 @@ package struct TypeRules: Hashable, Sendable {
         case accounts
     }
 
-    package var origin: Origin
+    package var origin = Origin.saves
     /// Whether private databases have no records of the type.
-    package var isPublicOnly: Bool
+    package var isPublicOnly = false
     /// The fields whose values are checked as login keys.
-    package var loginKeys: [FieldName]
+    package var loginKeys: [FieldName] = []
     /// The fields that cannot be renamed or deleted.
-    package var requiredFields: Set<FieldName>
-    package var fields: FieldRules
+    package var requiredFields: Set<FieldName> = []
+    package var fields = FieldRules.none
     /// Who creates, reads, changes and deletes records; nil for the standard rules.
     package var classes: ClassRules?
     /// The access list of a new public record that is saved without one.
@@ -31,20 +31,6 @@ package struct TypeRules: Hashable, Sendable {
     package var transferrers = ClassAccess.Transferrers.master
     /// Whether callers other than the master key may compute aggregates of the records.
     package var allowsAggregates = true
-
-    private init(
-        origin: Origin = .saves,
-        isPublicOnly: Bool = false,
-        loginKeys: [FieldName] = [],
-        requiredFields: Set<FieldName> = [],
-        fields: FieldRules = .none
-    ) {
-        self.origin = origin
-        self.isPublicOnly = isPublicOnly
-        self.loginKeys = loginKeys
-        self.requiredFields = requiredFields
-        self.fields = fields
-    }
 
     /// A type without special rules.
     package static let none = TypeRules()

@@ -12,6 +12,4 @@ package struct GuessLimits: Hashable, Sendable {
         self.account = account
         self.total = total
     }
-
-    package static let none = GuessLimits(client: nil, account: nil, total: nil)
 }

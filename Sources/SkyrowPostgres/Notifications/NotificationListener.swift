@@ -12,8 +12,6 @@ final class NotificationListener: Sendable {
 
     private struct State: Sendable {
         var channels: [SQLIdentifier: [WeakSubscriber]] = [:]
-        /// Whether channels were added since the thread last checked.
-        var hasNews = false
         var isStopped = false
     }
 
@@ -36,7 +34,6 @@ final class NotificationListener: Sendable {
         let subscriber = NotificationSubscriber()
         let isStopped = state.withLock { state in
             state.channels[channel, default: []].append(WeakSubscriber(subscriber: subscriber))
-            state.hasNews = true
             return state.isStopped
         }
         if isStopped { subscriber.finish() }

@@ -6,9 +6,6 @@ package struct PostgresLSN: RawRepresentable, Hashable, Comparable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Before all positions of a log (InvalidXLogRecPtr).
-    package static let zero = PostgresLSN(rawValue: 0)
-
     /// Parses `16/B374D848`; returns nil for any other text.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

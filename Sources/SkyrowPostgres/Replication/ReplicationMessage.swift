@@ -110,15 +110,6 @@ package struct ReplicationTuple: Sendable {
         }
     }
 
-    /// Lends the bytes of a value; nil for a null or unchanged value.
-    package func withColumn<Success, Failure: Error>(
-        _ column: Int,
-        _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Success
-    ) throws(Failure) -> Success {
-        defer { withExtendedLifetime(buffer) {} }
-        return try body(unsafeBytes(column))
-    }
-
     /// The bytes that this tuple keeps in memory; the old and the new row of a change share them.
     var byteCount: Int { buffer.bytes.count + places.count * MemoryLayout<UInt32>.size }
 }

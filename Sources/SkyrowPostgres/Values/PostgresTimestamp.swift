@@ -9,13 +9,8 @@ package struct PostgresTimestamp: Hashable, Sendable {
         self.microsecondsSince2000 = microsecondsSince2000
     }
 
-    /// Later than every other timestamp.
-    package static let infinity = PostgresTimestamp(microsecondsSince2000: .max)
-
     /// Earlier than every other timestamp.
     package static let negativeInfinity = PostgresTimestamp(microsecondsSince2000: .min)
-
-    package var isFinite: Bool { self != .infinity && self != .negativeInfinity }
 
     /// Creates a timestamp from Unix time; nil when it is out of range.
     package init?(microsecondsSince1970: Int64) {

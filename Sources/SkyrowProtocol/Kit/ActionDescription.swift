@@ -121,7 +121,6 @@ package typealias ActionParameter = MemberDescription
 package indirect enum JSONShape: Hashable, Sendable {
     case any
     case boolean
-    case number
     /// Within the bounds, both included.
     case integer(minimum: Int? = nil, maximum: Int? = nil)
     /// Of at most this many characters.

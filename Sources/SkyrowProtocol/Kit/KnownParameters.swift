@@ -80,7 +80,7 @@ private indirect enum MemberRule: Sendable {
 
     init?(_ shape: JSONShape) {
         switch shape {
-        case .any, .boolean, .number, .integer, .string, .dateTime, .oneOfStrings: return nil
+        case .any, .boolean, .integer, .string, .dateTime, .oneOfStrings: return nil
         case .nullable(let shape): self.init(shape)
         case .array(let element, _, _):
             guard let rule = MemberRule(element) else { return nil }
@@ -127,7 +127,7 @@ private indirect enum MemberRule: Sendable {
                 isClosed = false
             case .array, .tuple:
                 array = array ?? MemberRule(shape)
-            case .boolean, .number, .integer, .string, .dateTime, .oneOfStrings: break
+            case .boolean, .integer, .string, .dateTime, .oneOfStrings: break
             }
         }
         let object = hasObject && isClosed ? MemberRule(listed, nil) : nil

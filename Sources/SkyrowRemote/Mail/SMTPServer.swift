@@ -14,28 +14,14 @@ package struct SMTPServer: Hashable, Sendable {
     package var port: Int
     package var user: String?
     package var password: String?
-    package var security: Security
+    package var security = Security.required
     /// Certificates in PEM that replace the system's.
     package var certificates: String?
     /// The time limit of a mail. A failed transfer takes at most as long again.
     package var timeout: Duration = .seconds(30)
+}
 
-    package init(
-        host: String,
-        port: Int,
-        user: String? = nil,
-        password: String? = nil,
-        security: Security = .required,
-        certificates: String? = nil
-    ) {
-        self.host = host
-        self.port = port
-        self.user = user
-        self.password = password
-        self.security = security
-        self.certificates = certificates
-    }
-
+extension SMTPServer {
     /// Parses `smtp://user@host:587` or `smtps://host`; nil for any other text, such as one with a password.
     package init?(url: String) {
         let rest: Substring

@@ -7,7 +7,6 @@ package struct PlanNode: Hashable, Sendable {
     package var type: String
     package var relation: String?
     package var alias: String?
-    package var index: String?
     /// The index condition.
     package var condition: String?
     /// The number of rows that PostgreSQL expects.
@@ -18,7 +17,6 @@ package struct PlanNode: Hashable, Sendable {
         _ type: String,
         on relation: String? = nil,
         as alias: String? = nil,
-        index: String? = nil,
         condition: String? = nil,
         rows: Double = 1,
         _ children: [PlanNode] = []
@@ -26,7 +24,6 @@ package struct PlanNode: Hashable, Sendable {
         self.type = type
         self.relation = relation
         self.alias = alias
-        self.index = index
         self.condition = condition
         self.rows = rows
         self.children = children
@@ -46,7 +43,6 @@ package struct PlanNode: Hashable, Sendable {
             json["Node Type"]?.string ?? "",
             on: json["Relation Name"]?.string,
             as: json["Alias"]?.string,
-            index: json["Index Name"]?.string,
             condition: json["Index Cond"]?.string,
             rows: json["Plan Rows"]?.number?.asDouble ?? 0,
             json["Plans"]?.elements.map { PlanNode($0) } ?? []

@@ -9,12 +9,6 @@ package struct IndexPlan: Hashable, Sendable {
         /// nil for an index not created by the service, listed only to be deleted.
         package var definition: IndexDefinition?
         package var record: IndexRecord
-
-        package init(name: String, definition: IndexDefinition?, record: IndexRecord) {
-            self.name = name
-            self.definition = definition
-            self.record = record
-        }
     }
 
     package enum Outcome: Hashable, Sendable {

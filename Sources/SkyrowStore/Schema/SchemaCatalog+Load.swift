@@ -290,7 +290,9 @@ package struct CatalogRow: Hashable, Sendable {
     var access: StoredClassAccess?
     /// The OID of the table.
     var oid: UInt32 = 0
+}
 
+extension CatalogRow {
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
         var rows: [CatalogRow] = []
         rows.reserveCapacity(result.rowCount)
@@ -332,12 +334,6 @@ package struct CatalogRow: Hashable, Sendable {
             number: Int(try result.decode(row: row, column: 20, as: Int32.self)),
             isFilled: try result.decode(row: row, column: 21)
         )
-    }
-
-    init(relation: String, isRecordTable: Bool, column: Column? = nil) {
-        self.relation = relation
-        self.isRecordTable = isRecordTable
-        self.column = column
     }
 }
 

@@ -152,12 +152,6 @@ package struct SaveShape: Hashable, Sendable {
     /// Whether there is a condition on the stored record; the condition itself is not part of the shape.
     var isConditional = false
 
-    package init(kind: Kind, columns: [Int], setsAccess: Bool) {
-        self.kind = kind
-        self.columns = columns
-        self.setsAccess = setsAccess
-    }
-
     /// Whether the write may create a record.
     var mayCreate: Bool { kind == .upsert || kind == .insert }
 

@@ -167,7 +167,7 @@ import Testing
             )
         }
         let end = Timestamp(microseconds: 10)
-        let both = AccessKeys(api: Secret("given-api"), master: Secret("given-master")).storing([
+        let both = AccessKeys(given: GivenKeys(api: Secret("given-api"), master: Secret("given-master"))).storing([
             stored("a", .api), stored("m", .master), stored("old", .master, until: end),
         ])
         for (text, moment, kind) in [

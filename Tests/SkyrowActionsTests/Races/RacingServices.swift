@@ -112,7 +112,7 @@ func withRacingServices(
         accounts: AccountPolicy(passwords: PasswordPolicy(minimumLength: 1))
     )
     // Who loses shall lose the race, and not be refused before.
-    configuration.passwords.guesses = .none
+    configuration.passwords.guesses = GuessLimits(client: nil, account: nil, total: nil)
     configuration.passwords.queueShare = 64
     configuration.admitsLinkLogIn = true
     configuration.mail = MailConfiguration(

@@ -145,8 +145,7 @@ import Testing
 
     @Test func theServiceClosesAfterWhatItHasSent() async throws {
         for (reason, code) in [
-            (LiveClosure.sessionEnded, 4401), (.tooSlow, 4408), (.tooMany, 4429),
-            (.restarting(retryAfter: .seconds(3)), 1012),
+            (.sessionEnded, 4401), (.tooSlow, 4408), (.restarting(retryAfter: .seconds(3)), 1012),
         ] as [(LiveClosure, UInt16)] {
             try await withSocket { responder, socket, _ in
                 let outlet = try await responder.socket()

@@ -183,7 +183,7 @@ import Testing
         ]
         for type in ["Index Scan", "Index Only Scan"] {
             for row in rows {
-                let scan = PlanNode(type, on: "film", as: "r", index: "i", condition: row.condition, rows: 50)
+                let scan = PlanNode(type, on: "film", as: "r", condition: row.condition, rows: 50)
                 let found = try Self.advice(Self.equal("year", .integer(1994)), plan: PlanNode("Limit", [scan]))
                 #expect(
                     found.advice.compactMap(\.index) == (row.isAdvised ? [Self.film([IndexField("year")])] : []),
@@ -222,7 +222,7 @@ import Testing
             """
         let plan = try #require(PlanNode.read(text))
         let scan = PlanNode("Seq Scan", on: "film", as: "r", rows: 7.5)
-        let search = PlanNode("Index Scan", index: "i", condition: "(year = 1)", rows: 2)
+        let search = PlanNode("Index Scan", condition: "(year = 1)", rows: 2)
         #expect(plan.node == PlanNode("Limit", rows: 101, [scan, search]))
         #expect(String(decoding: plan.text.utf8, as: UTF8.self).hasPrefix("{\"Plan\""))
         for wrong in ["", "[]", "{}", "[1]", "[{\"Plan\""] { #expect(PlanNode.read(wrong) == nil) }
