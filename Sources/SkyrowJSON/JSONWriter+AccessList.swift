@@ -8,8 +8,7 @@ extension JSONWriter {
         for entry in list.entries {
             beginObject()
             member(for: entry.subject)
-            key("level")
-            string(entry.level.rawValue)
+            member("level", entry.level.rawValue)
             endObject()
         }
         endArray()

@@ -31,4 +31,14 @@ extension JSONWriter {
         key(name)
         timestamp(value)
     }
+
+    package func beginObject(_ name: StaticString) {
+        key(name)
+        beginObject()
+    }
+
+    package func beginArray(_ name: StaticString) {
+        key(name)
+        beginArray()
+    }
 }

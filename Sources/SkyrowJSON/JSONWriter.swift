@@ -181,6 +181,8 @@ package final class JSONWriter {
         append("\":")
     }
 
+    /// Writes a key with escapes. A literal is the key of the method above, or its length and bytes would be examined each time.
+    @_disfavoredOverload
     package func key(_ name: String) {
         string(name)
         append(UInt8(ascii: ":"))

@@ -29,8 +29,7 @@ extension RunSummary {
         files?.write(to: writer)
         if filesLeftOut > 0 { writer.member("files_left_out", filesLeftOut) }
         guard let fileReport else { return }
-        writer.key("verification")
-        writer.beginObject()
+        writer.beginObject("verification")
         fileReport.write(to: writer)
         writer.endObject()
     }

@@ -86,16 +86,14 @@ enum LiveText {
     static func checkpoint(_ tokens: [(name: String, token: String)], isReady: Bool) -> LiveMessage {
         let writer = JSONWriter(capacity: 64 + tokens.count * 128)
         writer.beginObject()
-        writer.key("subscriptions")
-        writer.beginObject()
+        writer.beginObject("subscriptions")
         for (name, token) in tokens {
             writer.key(name)
             writer.string(token)
         }
         writer.endObject()
         if isReady {
-            writer.key("ready")
-            writer.boolean(true)
+            writer.member("ready", true)
         }
         writer.endObject()
         return LiveMessage(.checkpoint, parameters: [writer.bytes], token: tokens.count == 1 ? tokens[0].token : nil)
@@ -109,17 +107,13 @@ enum LiveText {
     static func reset(_ name: String, _ reason: LiveReset, token: String?, after pause: Duration?) -> LiveMessage {
         let writer = JSONWriter(capacity: 128)
         writer.beginObject()
-        writer.key("subscription")
-        writer.string(name)
-        writer.key("reason")
-        writer.string(reason.rawValue)
+        writer.member("subscription", name)
+        writer.member("reason", reason.rawValue)
         if reason == .session {
-            writer.key("code")
-            writer.integer(ErrorCode.accessTokenNotAccepted.rawValue)
+            writer.member("code", ErrorCode.accessTokenNotAccepted.rawValue)
         }
         if let token {
-            writer.key("token")
-            writer.string(token)
+            writer.member("token", token)
         }
         if let pause {
             writer.key("retry_after")

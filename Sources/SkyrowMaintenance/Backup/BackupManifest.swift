@@ -50,8 +50,7 @@ package struct BackupManifest: Hashable, Sendable {
         writer.member("taken_at", time)
         writer.member("schema", schema)
         writer.member("sessions", hasSessions)
-        writer.key("tables")
-        writer.beginArray()
+        writer.beginArray("tables")
         for table in tables {
             writer.beginObject()
             writer.member("name", table.name)
@@ -61,13 +60,11 @@ package struct BackupManifest: Hashable, Sendable {
             writer.endObject()
         }
         writer.endArray()
-        writer.key("left_out")
-        writer.beginArray()
+        writer.beginArray("left_out")
         for name in leftOut { writer.string(name) }
         writer.endArray()
         if let files {
-            writer.key("files")
-            writer.beginObject()
+            writer.beginObject("files")
             writer.member("count", files.count)
             writer.member("bytes", files.bytes)
             writer.endObject()

@@ -50,8 +50,7 @@ package struct ExportManifest: Hashable, Sendable {
         writer.member("skyrow_version", program)
         writer.member("exported_at", time)
         writer.member("format", format.rawValue)
-        writer.key("types")
-        writer.beginArray()
+        writer.beginArray("types")
         for entry in types { entry.write(to: writer) }
         writer.endArray()
         writer.endObject()
@@ -107,16 +106,14 @@ extension ExportManifest.Entry {
         writer.member("file", file)
         writer.member("records", records)
         writer.member("bytes", bytes)
-        writer.key("fields")
-        writer.beginObject()
+        writer.beginObject("fields")
         for (name, type) in fields.sorted(by: { $0.key < $1.key }) {
             writer.key(name)
             writer.string(type)
         }
         writer.endObject()
         if !sequences.isEmpty {
-            writer.key("sequences")
-            writer.beginObject()
+            writer.beginObject("sequences")
             for (name, number) in sequences.sorted(by: { $0.key < $1.key }) {
                 writer.key(name.rawValue)
                 writer.integer(number)
@@ -126,8 +123,7 @@ extension ExportManifest.Entry {
         writer.words("on_delete", deleteRules)
         writer.words("text", textLanguages)
         if !storedTexts.isEmpty {
-            writer.key("stored_text")
-            writer.beginArray()
+            writer.beginArray("stored_text")
             for field in storedTexts.sorted() { writer.string(field.rawValue) }
             writer.endArray()
         }

@@ -111,8 +111,7 @@ extension ClassRule {
 extension JSONWriter {
     fileprivate func rule(_ rule: ClassRule, of action: ClassAction) {
         beginObject()
-        key("allow")
-        beginArray()
+        beginArray("allow")
         for subject in rule.allow {
             beginObject()
             member(for: subject)
@@ -120,8 +119,7 @@ extension JSONWriter {
         }
         endArray()
         if action != .create {
-            key("mode")
-            string(rule.mode.rawValue)
+            member("mode", rule.mode.rawValue)
         }
         endObject()
     }
@@ -213,8 +211,7 @@ extension JSONWriter {
         for entry in rule.entries {
             beginObject()
             if !entry.allows {
-                key("deny")
-                beginObject()
+                beginObject("deny")
             }
             member(for: entry.subject)
             if !entry.allows { endObject() }

@@ -86,8 +86,7 @@ extension Codec<ChangesResult> {
         writer.beginObject()
         writer.key("changed")
         writer.records(result.changed)
-        writer.key("removed")
-        writer.strings(result.removed)
+        writer.member("removed", result.removed)
         writer.ending(token: result.token, cursor: result.cursor, reset: result.reset)
         writer.endObject()
     }
@@ -120,8 +119,7 @@ extension Codec<ComparedRecords> {
         return result
     } write: { result, writer in
         writer.beginObject()
-        writer.key("records")
-        writer.beginArray()
+        writer.beginArray("records")
         for pair in result.pairs {
             writer.beginArray()
             writer.string(pair.id)
@@ -158,8 +156,7 @@ extension JSONWriter {
         if let token { string(token) } else { null() }
         key("cursor")
         if let cursor { string(cursor) } else { null() }
-        key("more")
-        boolean(cursor != nil)
+        member("more", cursor != nil)
         key("reset")
         if let reset { string(reset.rawValue) } else { null() }
     }

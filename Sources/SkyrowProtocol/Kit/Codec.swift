@@ -217,8 +217,7 @@ extension Codec<Void> {
     package static let status = Codec(.named(.status)) { _, _ in
     } write: { _, writer in
         writer.beginObject()
-        writer.key("status")
-        writer.string("OK")
+        writer.member("status", "OK")
         writer.endObject()
     }
 

@@ -234,8 +234,7 @@ extension JSONWriter {
         }
         if let timeLimit = question.timeLimit {
             let (seconds, attoseconds) = timeLimit.components
-            key("timeout_ms")
-            integer(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+            member("timeout_ms", seconds * 1000 + attoseconds / 1_000_000_000_000_000)
         }
         endObject()
     }

@@ -154,29 +154,22 @@ extension JSONWriter {
     /// The result of a query with `explain`.
     fileprivate func explanation(_ explanation: QueryExplanation) {
         beginObject()
-        key("statements")
-        beginArray()
+        beginArray("statements")
         for statement in explanation.statements {
             beginObject()
-            key("sql")
-            string(statement.sql)
-            key("values")
-            strings(statement.values)
+            member("sql", statement.sql)
+            member("values", statement.values)
             key("plan")
             json(statement.plan)
-            key("rows_estimated")
-            integer(statement.rowsEstimated)
+            member("rows_estimated", statement.rowsEstimated)
             endObject()
         }
         endArray()
-        key("advice")
-        beginArray()
+        beginArray("advice")
         for advice in explanation.advice {
             beginObject()
-            key("reason")
-            string(advice.reason.rawValue)
-            key("message")
-            string(advice.message)
+            member("reason", advice.reason.rawValue)
+            member("message", advice.message)
             if let index = advice.index {
                 key("schema:index:create")
                 indexDefinition(index)
@@ -184,8 +177,7 @@ extension JSONWriter {
             endObject()
         }
         endArray()
-        key("cost_class")
-        string(explanation.costClass.rawValue)
+        member("cost_class", explanation.costClass.rawValue)
         endObject()
     }
 }

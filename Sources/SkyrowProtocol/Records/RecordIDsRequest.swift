@@ -134,8 +134,7 @@ extension JSONWriter {
     fileprivate func recordIDsRequest(_ request: RecordIDsRequest) {
         beginObject()
         databaseID(request.database)
-        key("ids")
-        strings(request.ids.map(\.description))
+        member("ids", request.ids.map(\.description))
         writeOptions(isAtomic: request.isAtomic, idempotencyKey: request.idempotencyKey)
         endObject()
     }

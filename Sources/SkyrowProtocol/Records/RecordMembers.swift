@@ -81,8 +81,7 @@ extension JSONWriter {
     }
 
     func recordType(_ type: RecordTypeName, matching predicate: RecordPredicate?) {
-        key("record_type")
-        string(type.rawValue)
+        member("record_type", type.rawValue)
         if let predicate {
             key("predicate")
             self.predicate(predicate)
@@ -91,18 +90,15 @@ extension JSONWriter {
 
     func desiredKeys(_ fields: [String]?) {
         guard let fields else { return }
-        key("desired_keys")
-        strings(fields)
+        member("desired_keys", fields)
     }
 
     func writeOptions(isAtomic: Bool, idempotencyKey: String?) {
         if isAtomic {
-            key("atomic")
-            boolean(true)
+            member("atomic", true)
         }
         if let idempotencyKey {
-            key("idempotency_key")
-            string(idempotencyKey)
+            member("idempotency_key", idempotencyKey)
         }
     }
 }

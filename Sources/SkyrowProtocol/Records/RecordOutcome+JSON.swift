@@ -48,29 +48,23 @@ extension JSONWriter {
             if source.isWhole { record(source) } else { shortRecord(source) }
         case .deleted(let id, let dependents):
             beginObject()
-            key("_id")
-            string(id.description)
-            key("_type")
-            string("record")
+            member("_id", id.description)
+            member("_type", "record")
             if !dependents.ids.isEmpty {
-                key("deleted")
-                beginArray()
+                beginArray("deleted")
                 for id in dependents.ids { string(id.description) }
                 endArray()
             }
             if dependents.hidden > 0 {
-                key("deleted_hidden")
-                integer(dependents.hidden)
+                member("deleted_hidden", dependents.hidden)
             }
             endObject()
         case .failure(let error, let id):
             beginObject()
             if let id {
-                key("_id")
-                string(id)
+                member("_id", id)
             }
-            key("_type")
-            string("error")
+            member("_type", "error")
             errorMembers(error)
             endObject()
         }
@@ -85,8 +79,7 @@ extension JSONWriter {
 
     /// The records that those of a page include: `"included":{"person/9":{…}}`
     func included(_ records: [IncludedRecord]) {
-        key("included")
-        beginObject()
+        beginObject("included")
         for record in records where refusal == nil {
             key(record.id)
             self.record(record.source)

@@ -137,12 +137,10 @@ extension JSONWriter {
         list("no_permission", result.notPermitted)
         list("not_found", result.notFound)
         list("conflict", result.conflicting)
-        key("count")
-        integer(result.count)
+        member("count", result.count)
         if !result.dependents.ids.isEmpty { list("dependents", result.dependents.ids) }
         if result.dependents.hidden > 0 {
-            key("dependents_hidden")
-            integer(result.dependents.hidden)
+            member("dependents_hidden", result.dependents.hidden)
         }
         endObject()
     }

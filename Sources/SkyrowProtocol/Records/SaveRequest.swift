@@ -180,11 +180,9 @@ extension JSONWriter {
         beginObject()
         databaseID(request.database)
         if request.returnedMembers != .record {
-            key("return")
-            string(request.returnedMembers.rawValue)
+            member("return", request.returnedMembers.rawValue)
         }
-        key("records")
-        beginArray()
+        beginArray("records")
         for case .draft(let draft) in request.items { self.draft(draft) }
         endArray()
         writeOptions(isAtomic: request.isAtomic, idempotencyKey: request.idempotencyKey)

@@ -173,8 +173,7 @@ extension JSONWriter {
     }
 
     private func members(of definition: IndexDefinition) {
-        key("fields")
-        beginArray()
+        beginArray("fields")
         for field in definition.fields {
             beginArray()
             if field.jsonType != nil {

@@ -141,8 +141,7 @@ extension JSONWriter {
         for type in types.sorted(by: { $0.name < $1.name }) {
             key(type.name.rawValue)
             beginObject()
-            key("fields")
-            beginArray()
+            beginArray("fields")
             for (name, fieldType) in type.fields.sorted(by: { $0.key < $1.key }) {
                 beginObject()
                 member("name", name.rawValue)

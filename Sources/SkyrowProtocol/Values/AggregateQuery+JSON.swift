@@ -116,14 +116,12 @@ extension JSONWriter {
     func aggregateMembers(_ query: AggregateQuery) {
         recordType(query.type, matching: query.predicate)
         if !query.groupKeys.isEmpty {
-            key("group_by")
-            beginObject()
+            beginObject("group_by")
             for groupKey in query.groupKeys { write(groupKey) }
             endObject()
         }
         if !query.aggregates.isEmpty {
-            key("aggregates")
-            beginObject()
+            beginObject("aggregates")
             for aggregate in query.aggregates {
                 key(aggregate.name)
                 beginArray()
@@ -160,8 +158,7 @@ extension JSONWriter {
         beginObject()
         key("groups")
         records(result.groups)
-        key("info")
-        beginObject()
+        beginObject("info")
         member("has_more", result.hasMore)
         endObject()
         endObject()

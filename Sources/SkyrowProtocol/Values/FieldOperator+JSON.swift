@@ -346,8 +346,7 @@ extension JSONWriter {
             json(member)
         case .computeMember(let path, let arithmetic, let operand):
             member("$path", path.description)
-            key("$val")
-            beginObject()
+            beginObject("$val")
             member("$op", arithmetic.rawValue)
             key("$val")
             json(operand)
@@ -355,13 +354,11 @@ extension JSONWriter {
         case .unsetMember(let path):
             member("$path", path.description)
         case .relate(let members), .unrelate(let members):
-            key("$val")
-            beginArray()
+            beginArray("$val")
             for member in members { value(.reference(member)) }
             endArray()
         case .all(let operators):
-            key("$val")
-            beginArray()
+            beginArray("$val")
             for step in operators { fieldOperator(step) }
             endArray()
         }

@@ -207,18 +207,14 @@ extension JSONWriter {
     /// A record to be saved, as `record:save` takes it.
     package func draft(_ draft: RecordDraft) {
         beginObject()
-        key("_id")
-        string(draft.id.description)
+        member("_id", draft.id.description)
         switch draft.precondition {
         case .isNew:
-            key("_if_revision")
-            string("new")
+            member("_if_revision", "new")
         case .exists:
-            key("_if_revision")
-            string("any")
+            member("_if_revision", "any")
         case .revision(let revision):
-            key("_if_revision")
-            integer(revision)
+            member("_if_revision", revision)
         case nil:
             break
         }

@@ -28,8 +28,7 @@ package struct RecordJSONWriter: RecordSink {
     }
 
     package mutating func beginTransients() {
-        writer.key("_transient")
-        writer.beginObject()
+        writer.beginObject("_transient")
     }
 
     package mutating func transient(_ name: String) {
@@ -52,8 +51,7 @@ package struct RecordJSONWriter: RecordSink {
         counted.append(count != nil)
         if let count {
             writer.beginObject()
-            writer.key("count")
-            writer.integer(count)
+            writer.member("count", count)
             writer.key("records")
         }
         writer.beginArray()

@@ -203,8 +203,7 @@ extension JSONWriter {
         recordType(query.type, matching: query.predicate)
         sort(query.sort)
         if !query.include.isEmpty {
-            key("include")
-            beginObject()
+            beginObject("include")
             for inclusion in query.include {
                 key(inclusion.name)
                 self.inclusion(inclusion)

@@ -96,8 +96,7 @@ extension JSONWriter {
     /// The member `sort`, where there is an order.
     func sort(_ keys: [SortKey]) {
         guard !keys.isEmpty else { return }
-        key("sort")
-        beginArray()
+        beginArray("sort")
         for sortKey in keys {
             beginArray()
             keyPath(sortKey.keyPath, sortKey.function)
@@ -131,8 +130,7 @@ extension JSONWriter {
 
     /// `"info":{"count":42,"cursor":"…","has_more":true}`
     func pageInfo(_ query: QueryResult) {
-        key("info")
-        beginObject()
+        beginObject("info")
         if let count = query.count { member("count", count) }
         if let kind = query.countKind { member("count_kind", kind.rawValue) }
         key("cursor")

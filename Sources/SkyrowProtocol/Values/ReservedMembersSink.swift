@@ -27,8 +27,7 @@ struct ReservedMembersSink: RecordSink {
     mutating func endRecord() {
         depth -= 1
         guard depth == 0 else { return }
-        json.key("_fields_omitted")
-        json.boolean(true)
+        json.member("_fields_omitted", true)
         writer.endRecord()
     }
 }

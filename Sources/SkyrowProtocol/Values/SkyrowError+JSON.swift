@@ -34,8 +34,7 @@ extension JSONWriter {
         beginObject()
         member("code", error.code.rawValue)
         member("message", error.message)
-        key("data")
-        beginObject()
+        beginObject("data")
         member("name", error.code.name)
         errorInfo(error)
         endObject()
@@ -44,8 +43,7 @@ extension JSONWriter {
 
     private func errorInfo(_ error: SkyrowError) {
         guard !error.info.isEmpty else { return }
-        key("info")
-        beginObject()
+        beginObject("info")
         for (name, value) in error.info.sorted(by: { $0.key < $1.key }) {
             key(name)
             info(value)

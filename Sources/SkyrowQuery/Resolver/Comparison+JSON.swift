@@ -54,10 +54,8 @@ extension Comparison {
         case .boolean(let flag): writer.boolean(flag)
         case .reference(let id):
             writer.beginObject()
-            writer.key("$type")
-            writer.string("ref")
-            writer.key("$id")
-            writer.string(id.description)
+            writer.member("$type", "ref")
+            writer.member("$id", id.description)
             writer.endObject()
         default:
             throw .literalInvalid("a JSON value", path)

@@ -84,8 +84,7 @@ extension IdentityTable {
                 writer.key(name)
                 writer.json(value.jsonText)
             }
-            writer.key("refresh_token")
-            writer.string(kept)
+            writer.member("refresh_token", kept)
             writer.endObject()
             return writer.bytes
         }

@@ -46,8 +46,7 @@ extension AccountSummary {
     fileprivate func write(to writer: JSONWriter, password: String? = nil) {
         writer.beginObject()
         writer.member("user_id", id.rawValue)
-        writer.key("login_keys")
-        writer.beginObject()
+        writer.beginObject("login_keys")
         for (key, value) in loginKeys.sorted(by: { $0.key < $1.key }) { writer.member(named: key.rawValue, value) }
         writer.endObject()
         if let password { writer.member("password", password) }
@@ -90,8 +89,7 @@ func accountsText(_ accounts: [AccountSummary], of count: Int) -> String {
 func accountsJSON(_ accounts: [AccountSummary], of count: Int) -> String {
     jsonObject { writer in
         writer.member("count", count)
-        writer.key("accounts")
-        writer.beginArray()
+        writer.beginArray("accounts")
         for account in accounts { account.write(to: writer) }
         writer.endArray()
     }

@@ -98,8 +98,7 @@ enum ApplicationText {
     /// - Parameter standard: The default application's entry in the registry.
     static func json(_ others: [RegisteredApplication], _ standard: RegisteredApplication?, schema: String) -> String {
         jsonObject { writer in
-            writer.key("applications")
-            writer.beginArray()
+            writer.beginArray("applications")
             writer.beginObject()
             writer.member("name", ApplicationName.default.rawValue)
             writer.member("schema", schema)
@@ -125,8 +124,7 @@ extension RegisteredApplication {
         writer.member("created_at", createdAt.rfc3339)
         writer.member("hosts", hosts.map(\.rawValue))
         guard let settings else { return }
-        writer.key("keys")
-        writer.beginArray()
+        writer.beginArray("keys")
         for key in keys {
             writer.beginObject()
             writer.member("kind", key.kind.rawValue)
@@ -136,8 +134,7 @@ extension RegisteredApplication {
             writer.endObject()
         }
         writer.endArray()
-        writer.key("settings")
-        writer.beginObject()
+        writer.beginObject("settings")
         for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
             writer.member(named: name, ApplicationText.shown(value, of: name))
         }

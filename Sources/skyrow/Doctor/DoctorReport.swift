@@ -96,8 +96,7 @@ struct DoctorReport: Sendable {
     var json: String {
         jsonObject { writer in
             writer.member("state", severity?.rawValue ?? "ok")
-            writer.key("checks")
-            writer.beginArray()
+            writer.beginArray("checks")
             for line in lines { DoctorReport.write(line, to: writer) }
             writer.endArray()
         }
@@ -108,8 +107,7 @@ struct DoctorReport: Sendable {
         writer.member("name", line.name)
         writer.member("title", line.title)
         writer.member("state", line.state)
-        writer.key("findings")
-        writer.beginArray()
+        writer.beginArray("findings")
         for finding in line.diagnosis?.findings ?? [] {
             writer.beginObject()
             writer.member("severity", finding.severity.rawValue)

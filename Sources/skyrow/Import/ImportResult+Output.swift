@@ -23,8 +23,7 @@ extension ImportResult {
             writer.member("left_out", leftOut)
             writer.key("seconds")
             writer.number((elapsed.inSeconds * 1000).rounded() / 1000)
-            writer.key("columns")
-            writer.beginArray()
+            writer.beginArray("columns")
             for column in plan.columns { write(column, to: writer) }
             writer.endArray()
         }

@@ -20,12 +20,10 @@ extension SchemaReport {
     func json(in schema: SQLIdentifier, applied: Int? = nil) -> String {
         jsonObject { writer in
             writer.member("same", difference.isEmpty)
-            writer.key("changes")
-            writer.beginArray()
+            writer.beginArray("changes")
             for change in difference.changes { write(change, in: schema, to: writer) }
             writer.endArray()
-            writer.key("drift")
-            writer.beginArray()
+            writer.beginArray("drift")
             for drift in difference.drift { write(drift, in: schema, to: writer) }
             writer.endArray()
             writer.member("refusals", difference.refusals)

@@ -121,8 +121,7 @@ extension JSONWriter {
 
     func geometry(_ geometry: Geometry) {
         beginObject()
-        key("$type")
-        string("geojson")
+        member("$type", "geojson")
         key("$val")
         geoJSON(geometry)
         endObject()

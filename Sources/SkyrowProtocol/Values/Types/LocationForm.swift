@@ -29,8 +29,7 @@ extension JSONView {
 extension JSONWriter {
     func location(_ location: Location) {
         beginObject()
-        key("$type")
-        string("geo")
+        member("$type", "geo")
         key("$lng")
         number(location.longitude)
         key("$lat")
