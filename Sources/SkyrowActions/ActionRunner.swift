@@ -173,12 +173,7 @@ package struct Sender: Sendable {
     package var address: ClientAddress?
     package var userAgent: String?
 
-    package init(
-        credentials: Credentials,
-        client: ClientKey,
-        address: ClientAddress? = nil,
-        userAgent: String? = nil
-    ) {
+    package init(credentials: Credentials, client: ClientKey, address: ClientAddress? = nil, userAgent: String? = nil) {
         self.credentials = credentials
         self.client = client
         self.address = address

@@ -94,13 +94,7 @@ package final class ActionService: Service, Sendable {
         rateLimiter = RateLimiter(configuration.rateLimits)
         feedWaiting = FeedWaiting(limit: configuration.feedWaiting, share: configuration.reads.share)
         files = configuration.files.map { FileState($0, now: clock.now) }
-        live = LiveDispatcher(
-            configuration.live,
-            store: store,
-            clock: clock,
-            links: files?.links,
-            observe: observe
-        )
+        live = LiveDispatcher(configuration.live, store: store, clock: clock, links: files?.links, observe: observe)
     }
 
     var keys: AccessKeys { currentKeys.withLock { $0 } }

@@ -76,9 +76,5 @@ package protocol CallConnection: AnyObject, Sendable {
     ///
     /// Throws `131 RateLimited` when the user has too many connections, or `111 NotSupported` when the head of the request has
     /// determined the caller for good.
-    func authenticate(
-        as caller: Caller,
-        with credentials: Credentials,
-        of service: ActionService
-    ) throws(SkyrowError)
+    func authenticate(as caller: Caller, with credentials: Credentials, of service: ActionService) throws(SkyrowError)
 }

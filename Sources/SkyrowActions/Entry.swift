@@ -31,11 +31,7 @@ package final class Entry<Parameters: Sendable, Result: Sendable>: AnyEntry {
         }
     }
 
-    func run(
-        _ parameters: Parameters,
-        _ service: ActionService,
-        _ call: Call
-    ) async throws(SkyrowError) -> Result {
+    func run(_ parameters: Parameters, _ service: ActionService, _ call: Call) async throws(SkyrowError) -> Result {
         // As `observed` does: each frame between takes instructions of every call.
         do throws(SkyrowError) {
             let result = try await body(service)(parameters, call)

@@ -176,10 +176,7 @@ package final class ObservationRecorder: Sendable {
             if again { logger.notice("Listening for ended sessions again") }
         case .purged(let sessions, let keys):
             guard sessions + keys > 0 else { return }
-            logger.info(
-                "Removed expired rows",
-                metadata: ["sessions": "\(sessions)", "idempotency_keys": "\(keys)"]
-            )
+            logger.info("Removed expired rows", metadata: ["sessions": "\(sessions)", "idempotency_keys": "\(keys)"])
         case .mail(.dead, let count):
             logger.error("Mails could not be delivered and are not tried again", metadata: ["count": "\(count)"])
         case .mailFailed(let reason):
@@ -190,10 +187,7 @@ package final class ObservationRecorder: Sendable {
                 metadata: ["provider": "\(provider)", "error": "\(failure)"]
             )
         case .tokenRefused(let provider, let fault):
-            logger.info(
-                "A token was rejected",
-                metadata: ["provider": "\(provider)", "reason": "\(fault.rawValue)"]
-            )
+            logger.info("A token was rejected", metadata: ["provider": "\(provider)", "reason": "\(fault.rawValue)"])
         case .signInFailed(let provider, let reason):
             logger.info(
                 "A sign-in with a provider failed",

@@ -15,10 +15,7 @@ extension RecordDatabase {
         guard case .found(let result) = try await client.call(Actions.recordAggregate, request) else {
             throw .otherResult
         }
-        return AggregateGroups(
-            groups: result.groups.compactMap { $0 as? AggregateGroup },
-            hasMore: result.hasMore
-        )
+        return AggregateGroups(groups: result.groups.compactMap { $0 as? AggregateGroup }, hasMore: result.hasMore)
     }
 }
 

@@ -102,12 +102,7 @@ extension SkyrowClient {
         newPassword: String? = nil,
         device: SessionDevice = SessionDevice()
     ) async throws(ClientError) -> Account {
-        let request = LogInRequest(
-            authData: authData,
-            password: password,
-            newPassword: newPassword,
-            device: device
-        )
+        let request = LogInRequest(authData: authData, password: password, newPassword: newPassword, device: device)
         return try await logIn(Actions.authLogIn, request)
     }
 
@@ -167,10 +162,7 @@ extension SkyrowClient {
     }
 
     /// Calls an action that returns an account with an access token, and stores the token.
-    func logIn(
-        _ action: ActionDescription,
-        parameters: ((JSONWriter) -> Void)?
-    ) async throws(ClientError) -> Account {
+    func logIn(_ action: ActionDescription, parameters: ((JSONWriter) -> Void)?) async throws(ClientError) -> Account {
         let (account, session) = try await call(action, parameters: parameters) { json throws(SkyrowError) in
             let result = try Codec.authResult.read(json, "result")
             return (try Account(result), Session(userID: result.userID, accessToken: result.accessToken))

@@ -44,10 +44,7 @@ extension SkyrowClient {
         contentType: String? = nil,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(ClientError) -> Asset {
-        try await upload(
-            LocalFile(contentsOf: file, filename: filename, contentType: contentType),
-            progress: progress
-        )
+        try await upload(LocalFile(contentsOf: file, filename: filename, contentType: contentType), progress: progress)
     }
 
     /// Uploads a file, unless the logged-in user has already done so with this object.
@@ -224,9 +221,7 @@ extension SkyrowClient {
 
     private var filesURL: URL { endpoint.appendingPathComponent("files") }
 
-    private func exchange(
-        _ send: () async throws -> TransportResponse
-    ) async throws(ClientError) -> TransportResponse {
+    private func exchange(_ send: () async throws -> TransportResponse) async throws(ClientError) -> TransportResponse {
         do {
             return try await send()
         } catch let error as ClientError {

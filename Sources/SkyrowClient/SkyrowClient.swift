@@ -235,11 +235,7 @@ extension SkyrowClient {
 
     func noResponse(_ error: any Error) -> ClientError {
         if Task.isCancelled { return ClientError(.cancelled, "The call was cancelled.", underlying: error) }
-        return ClientError(
-            .noResponse,
-            "The service at \(endpoint.absoluteString) did not respond.",
-            underlying: error
-        )
+        return ClientError(.noResponse, "The service at \(endpoint.absoluteString) did not respond.", underlying: error)
     }
 }
 

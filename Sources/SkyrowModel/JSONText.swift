@@ -28,9 +28,7 @@ public struct JSONText: Hashable, Sendable {
     /// Returns the text with the ids that the temporary ones stand for; rethrows what `resolve` throws.
     ///
     /// - Parameter resolve: returns the id for a temporary one; it needs no escapes in JSON.
-    package func resolved(
-        _ resolve: (RecordID) throws(SkyrowError) -> RecordID
-    ) throws(SkyrowError) -> JSONText {
+    package func resolved(_ resolve: (RecordID) throws(SkyrowError) -> RecordID) throws(SkyrowError) -> JSONText {
         guard !temporaryReferences.isEmpty else { return self }
         var text: [UInt8] = []
         text.reserveCapacity(utf8.count + 40 * temporaryReferences.count)

@@ -57,12 +57,7 @@ package final class PostgresClient: Sendable {
             canceller: canceller,
             control: control
         )
-        sessions = SessionPool(
-            configuration: configuration,
-            threads: threads,
-            canceller: canceller,
-            control: control
-        )
+        sessions = SessionPool(configuration: configuration, threads: threads, canceller: canceller, control: control)
         changeStreams = ChangeStreamPool(
             configuration: configuration,
             threads: threads,

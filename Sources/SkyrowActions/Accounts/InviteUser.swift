@@ -65,11 +65,7 @@ extension ActionService {
         if let source = GuessSource(address: email, from: client) {
             new.isOfKnownClient = try await store.throttle.isKnown(source)
         }
-        return try await store.codes.issue(
-            new,
-            for: user,
-            limits: CodeMailLimits()
-        )
+        return try await store.codes.issue(new, for: user, limits: CodeMailLimits())
     }
 }
 

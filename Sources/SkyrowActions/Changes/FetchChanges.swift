@@ -42,12 +42,7 @@ extension ActionService {
     fileprivate func compare(_ request: ChangesRequest, _ call: Call) async throws(SkyrowError) -> ComparedRecords {
         let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
         let result = try await admitting(call.caller, call.turn) { admit async throws(SkyrowError) in
-            try await store.compare(
-                request,
-                with: access,
-                retention: configuration.feedRetention,
-                admitting: admit
-            )
+            try await store.compare(request, with: access, retention: configuration.feedRetention, admitting: admit)
         }
         if let reason = result.reset { observe(.feedReset(reason)) }
         return result
@@ -61,12 +56,7 @@ extension ActionService {
     ) async throws(SkyrowError) -> ChangesResult {
         let access = try recordAccess(to: request.database, for: .reading, by: caller)
         return try await admitting(caller, turn) { admit async throws(SkyrowError) in
-            try await store.changes(
-                request,
-                with: access,
-                retention: configuration.feedRetention,
-                admitting: admit
-            )
+            try await store.changes(request, with: access, retention: configuration.feedRetention, admitting: admit)
         }
     }
 }

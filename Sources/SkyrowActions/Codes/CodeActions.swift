@@ -164,10 +164,7 @@ extension ActionService {
     }
 
     /// The same for a page, which needs no session.
-    package func resetPasswordOnPage(
-        _ confirmation: ResetConfirmation,
-        _ call: Call
-    ) async throws(SkyrowError) {
+    package func resetPasswordOnPage(_ confirmation: ResetConfirmation, _ call: Call) async throws(SkyrowError) {
         try await observed(Actions.authResetConfirm.description) { () async throws(SkyrowError) in
             let (proof, user, hash) = try await preparedReset(confirmation, call)
             defer { passwordIsReset(user) }

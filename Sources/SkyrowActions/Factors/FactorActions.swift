@@ -21,9 +21,7 @@ extension ActionService {
     fileprivate func enrolTOTP(_: Void, _ call: Call) async throws(SkyrowError) -> TOTPEnrolment {
         let user = try call.caller.requiredUserID
         var generator = SystemRandomNumberGenerator()
-        let totp = TOTP(
-            secret: (0..<TOTP.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        )
+        let totp = TOTP(secret: (0..<TOTP.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
         let sealed = try await store.sealing().seal(totp.secret, for: FactorTable.placeOfSecret(user))
         guard try await store.factors.enrol(sealed, of: user, session: call.sessionHash) else {
             throw ended(call.caller)

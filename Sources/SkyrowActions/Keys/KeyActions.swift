@@ -73,9 +73,7 @@ extension ActionService {
             let now = clock.now()
             guard !key.counts(isPrevious: isPrevious, from: credentials.address, at: now), key.notesRefusal(at: now)
             else { return }
-            audit(
-                AuditEvent(.key, refusal: .accessKeyNotAccepted, by: .unknown, from: origin, key: key.grant.id)
-            )
+            audit(AuditEvent(.key, refusal: .accessKeyNotAccepted, by: .unknown, from: origin, key: key.grant.id))
         case .api, .neither: return
         }
     }

@@ -63,9 +63,7 @@ extension LiveDispatcher {
                     of: list.map(\.bytes),
                     withRelations: list.map { asking.contains($0) }
                 )
-                let present = Dictionary(
-                    uniqueKeysWithValues: list.map { ($0, found[$0.bytes] ?? SessionStanding()) }
-                )
+                let present = Dictionary(uniqueKeysWithValues: list.map { ($0, found[$0.bytes] ?? SessionStanding()) })
                 var changed: [TokenHash: Change] = [:]
                 for (hash, standing) in present {
                     // What is cached of a session that is new here may already be a second old.
@@ -159,11 +157,7 @@ extension LiveDispatcher {
     /// Authenticates the callers again; false if that failed for some of them.
     ///
     /// - Parameter changed: what has changed of sessions in the database.
-    private func check(
-        _ holders: [Holder],
-        _ changed: [TokenHash: Change],
-        _ service: ActionService
-    ) async -> Bool {
+    private func check(_ holders: [Holder], _ changed: [TokenHash: Change], _ service: ActionService) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             var isSettled = true
             var next = holders.makeIterator()

@@ -291,10 +291,7 @@ extension LiveDispatcher {
     /// Evaluates the predicates of subscriptions on the records that a transaction changed.
     ///
     /// - Parameter only: the only group to judge; nil for all.
-    func judged(
-        _ transaction: CommittedTransaction,
-        only: SubscriptionIndex.Group? = nil
-    ) async -> LiveVerdicts {
+    func judged(_ transaction: CommittedTransaction, only: SubscriptionIndex.Group? = nil) async -> LiveVerdicts {
         await judged(state.withLock { $0.registry.questions(of: transaction, only: only) })
     }
 

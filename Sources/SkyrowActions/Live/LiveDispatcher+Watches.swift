@@ -90,10 +90,7 @@ extension LiveDispatcher {
 
 extension ActionService {
     /// Runs a query that is kept current.
-    func answer(
-        _ request: WatchRegistry.Request,
-        turn: ReadTurn?
-    ) async throws(SkyrowError) -> WatchedAnswer {
+    func answer(_ request: WatchRegistry.Request, turn: ReadTurn?) async throws(SkyrowError) -> WatchedAnswer {
         try await answer(
             request.key.subject,
             in: request.databaseName,

@@ -78,11 +78,7 @@ final class LiveMetrics: Sendable {
             let word = gaps[reason] != nil || gaps.count < Self.maximumReasons ? reason : "other"
             let counter =
                 gaps[word]
-                ?? Counter(
-                    label: "skyrow_changes_gaps_total",
-                    dimensions: label + [("reason", word)],
-                    factory: factory
-                )
+                ?? Counter(label: "skyrow_changes_gaps_total", dimensions: label + [("reason", word)], factory: factory)
             gaps[word] = counter
             counter.increment()
         }

@@ -37,9 +37,7 @@ extension LiveRegistry {
     }
 
     /// Returns what is known of the record before a change, and the groups that the change may concern.
-    private func rows(
-        of change: RecordChange
-    ) -> (known: Membership.Known?, candidates: Set<SubscriptionIndex.Group>) {
+    private func rows(of change: RecordChange) -> (known: Membership.Known?, candidates: Set<SubscriptionIndex.Group>) {
         var candidates = index.candidates(of: change.table.name, [change.after, change.old].compactMap(\.self))
         guard let known = known(before: change) else { return (nil, candidates) }
         candidates.formUnion(known.allGroups)
@@ -345,12 +343,7 @@ extension LiveSubscriber {
         _ encoding: RecordEncoding,
         _ previous: PreviousFields?
     ) -> WrittenChange.EventKey {
-        WrittenChange.EventKey(
-            subscription: name,
-            kind: kind,
-            encoding: ObjectIdentifier(encoding),
-            previous: previous
-        )
+        WrittenChange.EventKey(subscription: name, kind: kind, encoding: ObjectIdentifier(encoding), previous: previous)
     }
 
     fileprivate func event(

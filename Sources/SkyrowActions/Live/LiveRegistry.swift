@@ -213,12 +213,7 @@ struct LiveRegistry {
         starting.remove(number)
         endLoading(number, subscriber)
         let (audience, key) = (subscriber.audience, subscriber.audience.key)
-        book.remove(
-            number,
-            of: subscriber.holder,
-            asksRelations: audience.asksRelations,
-            on: subscriber.connection
-        )
+        book.remove(number, of: subscriber.holder, asksRelations: audience.asksRelations, on: subscriber.connection)
         audiences[key]?.count -= 1
         if audiences[key]?.count == 0 { audiences[key] = nil }
         leave(subscriber)

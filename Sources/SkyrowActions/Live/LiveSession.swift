@@ -234,11 +234,7 @@ extension ActionService {
             asked: asked,
             watched: try fields(request.watched, "watch"),
             previous: previous,
-            changes: ChangeQuery(
-                type: request.type,
-                predicate: request.predicate,
-                desiredFields: request.desiredFields
-            )
+            changes: ChangeQuery(type: request.type, predicate: request.predicate, desiredFields: request.desiredFields)
         )
     }
 }

@@ -16,12 +16,7 @@ struct BeginningPage {
     /// - Parameters:
     ///   - name: the name of the subscription.
     ///   - links: makes the addresses of files; nil for records without addresses.
-    init(
-        _ page: ChangesResult,
-        _ phase: LiveText.Phase,
-        of name: String,
-        links: (any AssetLinks)? = nil
-    ) {
+    init(_ page: ChangesResult, _ phase: LiveText.Phase, of name: String, links: (any AssetLinks)? = nil) {
         let head = LiveText.head(name)
         self.phase = phase
         removed = page.removed.map { LiveText.event(head, "removed", id: $0) }
@@ -80,11 +75,7 @@ extension LiveState {
     }
 
     /// Sends a page of a subscription's load, without the records that have left its results since.
-    mutating func send(
-        _ page: BeginningPage,
-        to subscriber: LiveRegistry.Subscriber,
-        _ verdicts: PageVerdicts
-    ) {
+    mutating func send(_ page: BeginningPage, to subscriber: LiveRegistry.Subscriber, _ verdicts: PageVerdicts) {
         guard let known = registry.subscribers[subscriber] else { return }
         let gone = keepSent(page.records, to: subscriber, verdicts)
         // In an initial load the client does not hold them.

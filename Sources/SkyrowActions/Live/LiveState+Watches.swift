@@ -22,10 +22,7 @@ extension LiveState {
     /// Claims a name for a new subscription, and returns the source of its changes. Throws `109 Duplicated` for one in use, and
     /// `135 Overloaded` when the ends of too many subscriptions are not delivered yet, or the connection has ended.
     @discardableResult
-    mutating func claim(
-        _ name: String,
-        on connection: LiveRegistry.Connection
-    ) throws(SkyrowError) -> LiveSourceName {
+    mutating func claim(_ name: String, on connection: LiveRegistry.Connection) throws(SkyrowError) -> LiveSourceName {
         guard registry.subscriber(name, of: connection) == nil, watches.watcher(name, of: connection) == nil else {
             throw .subscriptionNameInUse
         }
@@ -39,11 +36,7 @@ extension LiveState {
     }
 
     /// Ends a subscription to a query, and sends the reason.
-    mutating func resetWatch(
-        _ watcher: WatchRegistry.Watcher,
-        _ reason: LiveReset,
-        after pause: Duration? = nil
-    ) {
+    mutating func resetWatch(_ watcher: WatchRegistry.Watcher, _ reason: LiveReset, after pause: Duration? = nil) {
         guard let request = watches.watchers[watcher]?.request else { return }
         watches.remove(watcher)
         end(request.name, on: request.connection, reason, after: pause)

@@ -132,11 +132,7 @@ struct LiveState {
     }
 
     /// Ends a subscription, and sends the reason.
-    mutating func reset(
-        _ subscriber: LiveRegistry.Subscriber,
-        _ reason: LiveReset,
-        after pause: Duration? = nil
-    ) {
+    mutating func reset(_ subscriber: LiveRegistry.Subscriber, _ reason: LiveReset, after pause: Duration? = nil) {
         guard let known = registry.subscribers[subscriber] else { return }
         let hasToken = reason == .gap || reason == .bulk
         let token = hasToken ? resumptionToken(of: subscriber) : nil

@@ -112,9 +112,7 @@ struct WatchRegistry {
         for table in request.tables.values { tables.add(table, isOfGroup: false) }
         var request = request
         request.holder = book.known(request.holder, on: request.connection)
-        let number = watchers.insert(
-            Subscription(request: request, head: LiveText.head(request.name), group: group)
-        )
+        let number = watchers.insert(Subscription(request: request, head: LiveText.head(request.name), group: group))
         groups[group]?.watchers.append(number)
         book.add(number, of: request.holder, asksRelations: request.asksRelations, on: request.connection)
         return number

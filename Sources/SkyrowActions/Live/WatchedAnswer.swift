@@ -22,12 +22,7 @@ struct WatchedAnswer: Sendable {
     ///   - hidesFields: whether fields are hidden from the receivers. Values that every write changes are then ignored: they would
     ///     disclose that a hidden field was written.
     ///   - links: makes the addresses of files; nil for records without addresses.
-    init(
-        _ result: QueryResult,
-        limit: Int,
-        hidesFields: Bool,
-        links: (any AssetLinks)? = nil
-    ) throws(SkyrowError) {
+    init(_ result: QueryResult, limit: Int, hidesFields: Bool, links: (any AssetLinks)? = nil) throws(SkyrowError) {
         var records: [(entry: List.Entry, json: [UInt8])] = []
         records.reserveCapacity(result.records.count)
         var bytes = 0

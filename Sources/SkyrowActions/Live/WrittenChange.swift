@@ -54,11 +54,7 @@ struct WrittenChange {
     }
 
     /// Returns the old values of changed fields; nil if there are none, or the record before is unknown.
-    mutating func previous(
-        _ change: RecordChange,
-        _ encoding: RecordEncoding,
-        _ fields: PreviousFields
-    ) -> [UInt8]? {
+    mutating func previous(_ change: RecordChange, _ encoding: RecordEncoding, _ fields: PreviousFields) -> [UInt8]? {
         guard change.old != nil, let asked = fields.among(changedFields(change)) else { return nil }
         let key = PreviousKey(encoding: ObjectIdentifier(encoding), fields: fields)
         if let known = previous[key] { return known }

@@ -112,9 +112,7 @@ struct PasswordQueue {
             step.refused[displaced] = .displaced
         }
         if line.jobs[client] == nil { line.turns.append(client) }
-        line.jobs[client, default: []].append(
-            Job(ticket: ticket, account: account, deadline: now + limits.patience)
-        )
+        line.jobs[client, default: []].append(Job(ticket: ticket, account: account, deadline: now + limits.patience))
         lines[purpose] = line
         let following = begin(at: now)
         step.refused.merge(following.refused) { first, _ in first }

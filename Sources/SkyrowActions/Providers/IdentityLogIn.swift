@@ -102,13 +102,7 @@ extension ActionService {
         // The application's server has signed these fields.
         try await requireUsableFiles(in: fields, of: id, by: Caller(kind: .master(actingAs: id)))
         _ = try await store.profileDraft(of: id, fields)
-        let account = NewAccount(
-            id: id,
-            passwordHash: nil,
-            profile: fields,
-            identity: identity,
-            verifiedEmail: address
-        )
+        let account = NewAccount(id: id, passwordHash: nil, profile: fields, identity: identity, verifiedEmail: address)
         var result = try await openSession(for: id, logIn.opening) { session throws(SkyrowError) in
             try await store.users.create(account, session: session)
         }
@@ -131,9 +125,7 @@ extension ActionService {
 
     /// Returns the fields that a token may set: neither login keys, which the user verifies or chooses, nor fields that the
     /// service maintains.
-    func mergeable(
-        _ profile: [(name: FieldName, value: RecordValue)]
-    ) -> [(name: FieldName, value: RecordValue)] {
+    func mergeable(_ profile: [(name: FieldName, value: RecordValue)]) -> [(name: FieldName, value: RecordValue)] {
         let kept = TypeRules.ofProfiles(loginKeys: store.loginKeys)
         return profile.filter { !kept.loginKeys.contains($0.name) && !kept.requiredFields.contains($0.name) }
     }

@@ -53,12 +53,7 @@ extension ActionService {
 
 extension IdentityLogIn {
     fileprivate init(_ logIn: OAuthLogIn, _ call: Call) {
-        self.init(
-            ProvenIdentity(logIn.principal, logIn.response),
-            logIn.device,
-            call,
-            tokens: logIn.response.tokens
-        )
+        self.init(ProvenIdentity(logIn.principal, logIn.response), logIn.device, call, tokens: logIn.response.tokens)
     }
 }
 

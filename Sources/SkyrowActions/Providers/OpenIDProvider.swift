@@ -201,9 +201,7 @@ struct OpenIDProvider: Sendable {
                     ),
                     useHash: IDTokenRules.useHash(of: configuration.name, nonce: claims.nonce ?? ""),
                     // A bound on the token's validity by its age, with room for clock differences.
-                    end: Timestamp(
-                        secondsSince1970: claims.issued + IDTokenRules.maximumAge + 2 * IDTokenRules.skew
-                    )
+                    end: Timestamp(secondsSince1970: claims.issued + IDTokenRules.maximumAge + 2 * IDTokenRules.skew)
                 )
             )
         } catch {

@@ -79,10 +79,7 @@ extension JSONView {
     }
 
     /// Returns an optional claim; throws ``TokenFault/claim`` for a value of another type.
-    func optionalClaim<Value>(
-        _ name: StaticString,
-        _ read: (JSONView) -> Value?
-    ) throws(TokenFault) -> Value? {
+    func optionalClaim<Value>(_ name: StaticString, _ read: (JSONView) -> Value?) throws(TokenFault) -> Value? {
         guard let claim = self[name] else { return nil }
         guard let value = read(claim) else { throw .claim }
         return value

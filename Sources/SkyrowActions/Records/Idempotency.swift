@@ -27,12 +27,7 @@ extension ActionService {
                 return .encoded(bytes, isReplay: true)
             case .claimed:
                 let bytes = text(of: try await write(transaction), codec)
-                try await store.idempotency.complete(
-                    claim.key,
-                    scope: claim.scope,
-                    result: bytes,
-                    in: transaction
-                )
+                try await store.idempotency.complete(claim.key, scope: claim.scope, result: bytes, in: transaction)
                 return .encoded(bytes, isReplay: false)
             }
         }
@@ -40,11 +35,7 @@ extension ActionService {
 
     /// Returns the stored result of the key; nil without one.
     func replay<Value>(of claim: IdempotencyClaim) async throws(SkyrowError) -> WriteResult<Value>? {
-        let result = try await store.idempotency.result(
-            claim.key,
-            scope: claim.scope,
-            fingerprint: claim.fingerprint
-        )
+        let result = try await store.idempotency.result(claim.key, scope: claim.scope, fingerprint: claim.fingerprint)
         return result.map { .encoded($0, isReplay: true) }
     }
 }

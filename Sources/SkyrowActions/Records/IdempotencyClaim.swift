@@ -12,14 +12,7 @@ struct IdempotencyClaim: Sendable, Equatable {
     /// nil without a key.
     ///
     /// - Parameter request: the request's canonical text.
-    init?(
-        key: String?,
-        action: ActionName,
-        database: DatabaseName,
-        isAtomic: Bool,
-        request: [UInt8],
-        caller: Caller
-    ) {
+    init?(key: String?, action: ActionName, database: DatabaseName, isAtomic: Bool, request: [UInt8], caller: Caller) {
         guard let key else { return nil }
         self.key = key
         // API keys may differ in what they can see of a result.

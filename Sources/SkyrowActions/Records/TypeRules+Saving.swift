@@ -85,10 +85,7 @@ extension [SaveRequest.Item] {
     /// Replaces every draft for which `refusal` returns an error.
     ///
     /// Throws `115 AtomicOperationFailure` when the request is atomic and one is refused.
-    func refusing(
-        isAtomic: Bool,
-        _ refusal: (RecordDraft) -> SkyrowError?
-    ) throws(SkyrowError) -> [SaveRequest.Item] {
+    func refusing(isAtomic: Bool, _ refusal: (RecordDraft) -> SkyrowError?) throws(SkyrowError) -> [SaveRequest.Item] {
         var failures: [String: SkyrowError] = [:]
         let items = enumerated().map { place, item -> SaveRequest.Item in
             guard let draft = item.draft, let error = refusal(draft)?.inRecord(at: place) else { return item }

@@ -58,10 +58,7 @@ extension ActionService {
         try cachedCaller(credentials, CredentialCheck(of: action, isDevelopment: isDevelopment))
     }
 
-    private func cachedCaller(
-        _ credentials: Credentials,
-        _ check: CredentialCheck
-    ) throws(SkyrowError) -> Caller? {
+    private func cachedCaller(_ credentials: Credentials, _ check: CredentialCheck) throws(SkyrowError) -> Caller? {
         if needsKeys(for: credentials) { return nil }
         switch try check.start(credentials, keys: keys, at: clock.now()) {
         case .settled(let caller):

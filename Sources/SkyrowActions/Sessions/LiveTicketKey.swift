@@ -25,11 +25,7 @@ struct LiveTicketKey: Sendable {
     // MARK: Tickets of API keys
 
     /// Returns a ticket that stands for an API key; nil for a key that is too long.
-    func ticket(
-        of apiKey: String,
-        until end: Timestamp,
-        using generator: inout some RandomNumberGenerator
-    ) -> String? {
+    func ticket(of apiKey: String, until end: Timestamp, using generator: inout some RandomNumberGenerator) -> String? {
         guard apiKey.utf8.count <= Self.maximumKeyBytes else { return nil }
         let nonce = (0..<AES256GCM.nonceBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let time = withUnsafeBytes(of: end.microseconds.bigEndian) { Array($0) }
@@ -50,10 +46,7 @@ struct LiveTicketKey: Sendable {
             return nil
         }
         let end = plain.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return (
-            String(decoding: plain.dropFirst(8), as: UTF8.self),
-            Timestamp(microseconds: Int64(bitPattern: end))
-        )
+        return (String(decoding: plain.dropFirst(8), as: UTF8.self), Timestamp(microseconds: Int64(bitPattern: end)))
     }
 
     // MARK: Marks

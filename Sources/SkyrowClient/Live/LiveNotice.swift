@@ -91,11 +91,7 @@ extension LiveNotice {
     }
 
     /// Returns nil for an event that this version does not define.
-    private static func event(
-        _ kind: String,
-        _ json: JSONView,
-        isInitial: Bool
-    ) throws(SkyrowError) -> LiveEvent? {
+    private static func event(_ kind: String, _ json: JSONView, isInitial: Bool) throws(SkyrowError) -> LiveEvent? {
         guard let record = try json["record"].map({ json throws(SkyrowError) in try Record(json) }) else {
             guard let text = json["id"]?.string else {
                 throw .invalidArgument("A change must have a record or an id.", "changes")

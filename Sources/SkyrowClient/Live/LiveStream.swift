@@ -210,9 +210,7 @@ extension LiveStream {
         switch closing.code {
         case 4401:
             client.forget(session)
-            return .refused(
-                .refused(SkyrowError(.accessTokenNotAccepted, "The session has ended; log in again."))
-            )
+            return .refused(.refused(SkyrowError(.accessTokenNotAccepted, "The session has ended; log in again.")))
         // There are too many streams, so each attempt waits longer.
         case 4429: return .ended(wasOpen: false, asked: closing.pause ?? asked)
         // The next stream continues from the last checkpoints.

@@ -42,12 +42,7 @@ struct JSONRPCSession: Sendable {
     /// - Parameters:
     ///   - live: The subscriptions of the connection; nil when it cannot have any.
     ///   - finder: Set when the connection may get other credentials by `connection:authenticate`.
-    init(
-        runner: ActionRunner,
-        sender: Sender,
-        live: LiveSession? = nil,
-        finder: ApplicationFinder? = nil
-    ) {
+    init(runner: ActionRunner, sender: Sender, live: LiveSession? = nil, finder: ApplicationFinder? = nil) {
         self.finder = finder
         self.runner = runner
         self.sender = sender
@@ -265,11 +260,7 @@ struct JSONRPCSession: Sendable {
         return Response(text: text.body, error: text.error?.code, userID: user)
     }
 
-    private func authenticate(
-        _ action: any AnyEntry,
-        _ sender: Sender,
-        context: RequestContext
-    ) async -> CallOutcome {
+    private func authenticate(_ action: any AnyEntry, _ sender: Sender, context: RequestContext) async -> CallOutcome {
         guard let finder else { return CallOutcome(.failure(.undefinedRoute)) }
         let runner = await finder.runner(sender.credentials)
         do throws(JSONParseError) {

@@ -288,11 +288,7 @@ package struct ServiceResponder: HTTPResponder {
     }
 
     /// Counts a request that failed without a call of an action; returns the refusal when the rate limit is exceeded.
-    private func counted(
-        _ outcome: RequestOutcome,
-        _ headers: RequestHeaders,
-        from sender: Sender
-    ) -> RequestOutcome {
+    private func counted(_ outcome: RequestOutcome, _ headers: RequestHeaders, from sender: Sender) -> RequestOutcome {
         guard outcome.error != nil else { return outcome }
         do throws(SkyrowError) {
             try actions(for: headers)?.admit(sender.credentials, from: sender.client)

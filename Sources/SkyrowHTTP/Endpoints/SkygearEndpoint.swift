@@ -68,11 +68,7 @@ struct SkygearEndpoint: Sendable {
     }
 
     /// Counts a request without an action as a call; actions are counted when they are prepared.
-    private func counted(
-        _ step: Step,
-        of applications: ApplicationFinder,
-        from sender: Sender
-    ) async -> Step {
+    private func counted(_ step: Step, of applications: ApplicationFinder, from sender: Sender) async -> Step {
         if case .action = step { return step }
         do throws(SkyrowError) {
             try await applications.runner(sender.credentials).admit(sender)
@@ -87,12 +83,7 @@ struct SkygearEndpoint: Sendable {
     private typealias Find = (Credentials) -> ApplicationFinder.Found
 
     /// - Parameter find: Finds the application of these credentials.
-    private func read(
-        _ body: ByteBuffer,
-        path: Substring,
-        from sender: Sender,
-        _ find: Find
-    ) -> Step {
+    private func read(_ body: ByteBuffer, path: Substring, from sender: Sender, _ find: Find) -> Step {
         body.withUnsafeReadableBytes { bytes in
             do throws(JSONParseError) {
                 // An empty body means an empty object.
@@ -105,12 +96,7 @@ struct SkygearEndpoint: Sendable {
         }
     }
 
-    private func read(
-        _ root: JSONView,
-        path: Substring,
-        from sender: Sender,
-        _ find: Find
-    ) -> Step {
+    private func read(_ root: JSONView, path: Substring, from sender: Sender, _ find: Find) -> Step {
         do throws(SkyrowError) {
             return try read(V1Request(root), path: path, from: sender, find)
         } catch {
@@ -171,10 +157,7 @@ struct SkygearEndpoint: Sendable {
         }
     }
 
-    private static let home = HTTPResponse(
-        status: .ok,
-        body: ByteBuffer(staticString: #"{"result":{"status":"OK"}}"#)
-    )
+    private static let home = HTTPResponse(status: .ok, body: ByteBuffer(staticString: #"{"result":{"status":"OK"}}"#))
 }
 
 extension SkyrowError {

@@ -150,10 +150,7 @@ struct AccountPageVisit: Sendable {
                 guard password.isSameText(as: fields["repeat"] ?? "") else {
                     return try await form(sent, Refusal.different.rawValue, status: .badRequest)
                 }
-                try await actions.resetPasswordOnPage(
-                    ResetConfirmation(code: confirmation, password: password),
-                    call
-                )
+                try await actions.resetPasswordOnPage(ResetConfirmation(code: confirmation, password: password), call)
                 return finished(.done("The new password is set. You can log in with it now."), status: .ok)
             case .undo:
                 try await actions.run(Actions.authEmailUndo, sent, call)

@@ -41,9 +41,7 @@ extension HTTP1Connection {
         context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer()))).whenComplete { result in
             let connection = connection.value
             let succeeded = if case .success = result { true } else { false }
-            connection.perform(
-                connection.sequence.lastWritten(succeeded: succeeded, lingersFor: time, now: .now())
-            )
+            connection.perform(connection.sequence.lastWritten(succeeded: succeeded, lingersFor: time, now: .now()))
         }
         hasUnflushedBytes = false
         if sequence.phase == .finishing { expectProgress() }

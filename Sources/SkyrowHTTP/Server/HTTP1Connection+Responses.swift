@@ -105,10 +105,7 @@ extension HTTP1Connection {
         if stream != nil { awaited(number: number) }
         let action =
             if let stream {
-                self.current?.exchange.lifecycle.responded(
-                    streaming: stream.length,
-                    isEndless: stream.isEndless
-                )
+                self.current?.exchange.lifecycle.responded(streaming: stream.length, isEndless: stream.isEndless)
             } else {
                 self.current?.exchange.lifecycle.responded()
             }

@@ -39,12 +39,7 @@ package struct HTTPResponse: Sendable {
         self.init(status: status, fields: fields, contentType: contentType, body: .bytes(body))
     }
 
-    package init(
-        status: HTTPResponseStatus,
-        fields: [HTTPField] = [],
-        contentType: ContentType,
-        body: ResponseBody
-    ) {
+    package init(status: HTTPResponseStatus, fields: [HTTPField] = [], contentType: ContentType, body: ResponseBody) {
         self.status = status
         self.fields = fields
         self.contentType = contentType

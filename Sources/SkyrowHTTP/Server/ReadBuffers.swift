@@ -10,11 +10,7 @@ struct ReadBuffers: RecvByteBufferAllocator {
     static let keptSize = 2048
 
     /// Adapts the sizes to the input.
-    private var sizes = AdaptiveRecvByteBufferAllocator(
-        minimum: keptSize / 2,
-        initial: keptSize,
-        maximum: 64 * 1024
-    )
+    private var sizes = AdaptiveRecvByteBufferAllocator(minimum: keptSize / 2, initial: keptSize, maximum: 64 * 1024)
 
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
         sizes.buffer(allocator: allocator)

@@ -41,10 +41,7 @@ struct ServerChannel: Sendable {
     }
 
     private func addHandlers(to channel: any Channel) throws {
-        let client = Client(
-            address: channel.remoteAddress.flatMap(ClientAddress.init),
-            isSecure: certificate != nil
-        )
+        let client = Client(address: channel.remoteAddress.flatMap(ClientAddress.init), isSecure: certificate != nil)
         let isProxy = clients.isProxy(client)
         let usage = isProxy ? nil : counts.clients.usage(of: clients.key(of: client))
         let connections = counts.connections

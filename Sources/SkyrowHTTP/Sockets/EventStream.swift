@@ -96,13 +96,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
             guard generation == state.queue.generation, state.queue.phase == .current else {
                 return (false, OutboundQueue<ByteBuffer>.Action?.none, Holding?.none, State.Next?.none)
             }
-            let action = state.queue.add(
-                text,
-                bytes: text.readableBytes,
-                isLive: true,
-                now: .now(),
-                connections.limits
-            )
+            let action = state.queue.add(text, bytes: text.readableBytes, isLive: true, now: .now(), connections.limits)
             return (action == nil, action, self.holding(&state), state.whoWrites())
         }
         note(holding)
@@ -139,11 +133,7 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
         reader?.settle()
     }
 
-    func authenticate(
-        as caller: Caller,
-        with credentials: Credentials,
-        of service: ActionService
-    ) throws(SkyrowError) {
+    func authenticate(as caller: Caller, with credentials: Credentials, of service: ActionService) throws(SkyrowError) {
         throw SkyrowError(.notSupported, "An event stream cannot change its credentials; open a new one.")
     }
 

@@ -57,13 +57,7 @@ struct OutboundQueue<Message> {
     /// Adds a message, or drops it.
     ///
     /// An empty connection accepts a live message of any length; otherwise one longer than the limit would never arrive.
-    mutating func add(
-        _ message: Message,
-        bytes: Int,
-        isLive: Bool,
-        now: NIODeadline,
-        _ limits: LiveLimits
-    ) -> Action? {
+    mutating func add(_ message: Message, bytes: Int, isLive: Bool, now: NIODeadline, _ limits: LiveLimits) -> Action? {
         guard isLive else {
             if phase != .closing { append(Entry(message: message, bytes: bytes, isLive: false)) }
             return nil

@@ -55,12 +55,7 @@ final class RPCConversation: SocketConversation, CallConnection {
     }
 
     /// Closes the connection when the session of its credentials ends, even while no call is made.
-    private func hold(
-        _ credentials: Credentials,
-        of user: UserID?,
-        _ service: ActionService,
-        _ outlet: SocketOutlet
-    ) {
+    private func hold(_ credentials: Credentials, of user: UserID?, _ service: ActionService, _ outlet: SocketOutlet) {
         let release = service.holdSession(of: credentials, by: user) { outlet.close(SocketClosure.sessionEnded) }
         let former = state.withLock { state -> (@Sendable () -> Void)? in
             guard !state.hasEnded else { return release }
@@ -116,11 +111,7 @@ final class RPCConversation: SocketConversation, CallConnection {
         return reply
     }
 
-    func authenticate(
-        as caller: Caller,
-        with credentials: Credentials,
-        of service: ActionService
-    ) throws(SkyrowError) {
+    func authenticate(as caller: Caller, with credentials: Credentials, of service: ActionService) throws(SkyrowError) {
         guard seat?.take(caller.userID) != false else { throw .tooManyConnections }
         let (outlet, live) = state.withLock { state in
             state.sender.credentials = credentials

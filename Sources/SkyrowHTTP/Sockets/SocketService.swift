@@ -174,12 +174,7 @@ final class SocketService: Sendable {
         return (outcome, answer)
     }
 
-    private func record(
-        _ outcome: RequestOutcome,
-        from sender: Sender,
-        id: RequestID,
-        arrival: NIODeadline
-    ) {
+    private func record(_ outcome: RequestOutcome, from sender: Sender, id: RequestID, arrival: NIODeadline) {
         let time = NIODeadline.now() - arrival
         metrics.record(outcome, of: outcome.application, time: time)
         let client = Client(address: sender.address, isSecure: false)

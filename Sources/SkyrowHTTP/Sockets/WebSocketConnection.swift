@@ -81,11 +81,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         connections = upgrade.connections
         seat = upgrade.seat
         standing = upgrade.conversation.standing
-        lifecycle = WebSocketLifecycle(
-            loop.limits,
-            isAuthenticated: upgrade.conversation.isAuthenticated,
-            now: .now()
-        )
+        lifecycle = WebSocketLifecycle(loop.limits, isAuthenticated: upgrade.conversation.isAuthenticated, now: .now())
     }
 
     var isIdle: Bool { calls.isEmpty && waiting == nil && queue.isEmpty && queue.leavingBytes == 0 }
@@ -251,11 +247,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         }
         guard finishedAtOnce != call else { return }
         runningBytes += message.readableBytes
-        calls[call] = Call(
-            task: task,
-            bytes: message.readableBytes,
-            deadline: arrival + loop.limits.response
-        )
+        calls[call] = Call(task: task, bytes: message.readableBytes, deadline: arrival + loop.limits.response)
     }
 
     private func finish(_ call: UInt64, with reply: SocketReply) {
@@ -351,12 +343,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
         }
         perform(queue.check(now: now, loop.limits.live))
         perform(
-            lifecycle.check(
-                now: now,
-                partial: partialMessage,
-                isReadHeldBack: heldRead.isHeldBack,
-                loop.limits
-            )
+            lifecycle.check(now: now, partial: partialMessage, isReadHeldBack: heldRead.isHeldBack, loop.limits)
         )
         checkCalls(now: now)
     }

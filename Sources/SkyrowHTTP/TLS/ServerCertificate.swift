@@ -27,11 +27,7 @@ package final class ServerCertificate: Service {
     /// - Parameter interval: How often the files are checked for changes; a change is loaded when it is seen twice.
     ///
     /// Throws ``CertificateError`` when the files cannot be used.
-    package init(
-        _ files: CertificateFiles,
-        interval: Duration = .seconds(5),
-        logger: Logger
-    ) throws(CertificateError) {
+    package init(_ files: CertificateFiles, interval: Duration = .seconds(5), logger: Logger) throws(CertificateError) {
         self.files = files
         self.interval = interval
         self.logger = logger

@@ -178,12 +178,7 @@ extension DoctorCheck {
     }
 
     /// Returns the finding for the subject that a rule names, or nil if the subject is valid.
-    private static func finding(
-        _ rule: String,
-        of row: DoctorRow,
-        fits: Bool,
-        look: String
-    ) -> DoctorFinding? {
+    private static func finding(_ rule: String, of row: DoctorRow, fits: Bool, look: String) -> DoctorFinding? {
         guard fits else {
             return DoctorFinding(
                 .error,

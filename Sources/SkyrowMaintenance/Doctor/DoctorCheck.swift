@@ -119,13 +119,7 @@ package struct DoctorFinding: Hashable, Sendable {
     /// Commands to paste: SQL for psql, or a shell command if it begins with `$ `.
     package var commands: [String]
 
-    package init(
-        _ severity: Severity,
-        _ what: String,
-        meaning: String,
-        remedy: String,
-        commands: [String] = []
-    ) {
+    package init(_ severity: Severity, _ what: String, meaning: String, remedy: String, commands: [String] = []) {
         self.severity = severity
         self.what = what
         self.meaning = meaning

@@ -70,11 +70,7 @@ package struct DoctorRun: Sendable {
         return diagnoses
     }
 
-    private func rows(
-        of check: DoctorCheck,
-        in scope: DoctorScope,
-        _ probe: DoctorProbe
-    ) async throws -> [DoctorRow] {
+    private func rows(of check: DoctorCheck, in scope: DoctorScope, _ probe: DoctorProbe) async throws -> [DoctorRow] {
         switch check.source {
         case .queries(let queries):
             var rows: [DoctorRow] = []

@@ -166,10 +166,7 @@ extension ExportManifest.Entry {
     }
 
     /// Returns keywords by field name; nil if one is invalid.
-    private static func words<Word: RawRepresentable<String>>(
-        of json: JSONView?,
-        as: Word.Type
-    ) -> [FieldName: Word]? {
+    private static func words<Word: RawRepresentable<String>>(of json: JSONView?, as: Word.Type) -> [FieldName: Word]? {
         var words: [FieldName: Word] = [:]
         for (name, text) in json?.uniqueMembers ?? [] {
             guard let name = try? FieldName(name), let word = text.string.flatMap(Word.init(rawValue:)) else {

@@ -63,12 +63,7 @@ package struct ExportedType: Sendable {
     /// The column names, in emission order.
     package var columnNames: [String] { columns.map(\.key.name) }
 
-    package init(
-        _ table: RecordTable,
-        estimate: Int?,
-        sequences: [FieldName: Int64],
-        access: ClassAccess? = nil
-    ) {
+    package init(_ table: RecordTable, estimate: Int?, sequences: [FieldName: Int64], access: ClassAccess? = nil) {
         self.access = access
         var type = table.recordType
         // Schemas do not list this field. An import ignores it, as it does names with a leading underscore.
@@ -139,9 +134,7 @@ extension RecordStore {
     }
 
     /// Returns a function from a type's name to its rules, including the field rules of all types; nil for no rules.
-    private func access(
-        _ transaction: PostgresTransaction
-    ) async throws -> (_ type: String) -> ClassAccess? {
+    private func access(_ transaction: PostgresTransaction) async throws -> (_ type: String) -> ClassAccess? {
         let rows = try await transaction.query(ClassAccess.rows(in: schema))
         var known: [String: ClassAccess] = [:]
         for row in 0..<rows.rowCount {

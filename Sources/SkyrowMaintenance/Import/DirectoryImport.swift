@@ -51,10 +51,7 @@ package struct DirectoryImport: Sendable {
     /// Throws ``ToolError`` for the first thing that cannot be imported.
     ///
     /// - Parameter planned: Called before anything is written.
-    package func callAsFunction(
-        on store: RecordStore,
-        planned: () -> Void
-    ) async throws(ToolError) -> RunSummary {
+    package func callAsFunction(on store: RecordStore, planned: () -> Void) async throws(ToolError) -> RunSummary {
         let start = ContinuousClock.now
         var parts: [(entry: ExportManifest.Entry, plan: ImportPlan)] = []
         for entry in entries { parts.append((entry, try await plan(entry, on: store))) }

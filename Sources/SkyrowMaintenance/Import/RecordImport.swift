@@ -166,11 +166,7 @@ extension RecordStore {
     }
 
     /// Deletes the types, their rules, and the fields that a failed import made and that are not used.
-    private func takeBack(
-        _ types: [RecordType],
-        madeSince known: SchemaCatalog,
-        ruled: Set<RecordTypeName>
-    ) async {
+    private func takeBack(_ types: [RecordType], madeSince known: SchemaCatalog, ruled: Set<RecordTypeName>) async {
         // A type stays while a field refers to it, and new types may refer to each other.
         for type in types {
             for (field, fieldType) in type.fields.sorted(by: { $0.key < $1.key }) where known[type.name]?[field] == nil

@@ -79,11 +79,7 @@ extension RecordStore {
     package func policyDifferences() async throws -> (isApplied: Bool, differences: [String]) {
         try await client.withTransaction(isolation: .repeatableRead) { transaction in
             let policies = try await policies(in: transaction)
-            let state = try await PolicyState.load(
-                of: schema,
-                tables: policies.map(\.type.rawValue),
-                in: transaction
-            )
+            let state = try await PolicyState.load(of: schema, tables: policies.map(\.type.rawValue), in: transaction)
             return (!state.isEmpty, state.differences(from: policies))
         }
     }

@@ -7,10 +7,7 @@ import SkyrowStore
 /// Each statement blocks other users of a table only as long as a catalogue change takes.
 extension RecordStore {
     /// Returns what prevents a plan from running during reads and writes.
-    func obstacles(
-        to schedule: SchemaSchedule,
-        in transaction: PostgresTransaction
-    ) async throws -> [String] {
+    func obstacles(to schedule: SchemaSchedule, in transaction: PostgresTransaction) async throws -> [String] {
         var obstacles = schedule.obstacles
         guard !schedule.later.isEmpty else { return obstacles }
         if !client.hasSessions {

@@ -117,9 +117,7 @@ extension SchemaFileChange {
         var statements = [StoredWords.removal(field, of: type, in: schema)]
         let parts = drops + check
         if !parts.isEmpty {
-            statements.append(
-                "ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts.joined(separator: ", "))"
-            )
+            statements.append("ALTER TABLE \(try SchemaChange.table(type, schema)) \(parts.joined(separator: ", "))")
         }
         if isStored { statements.append(StoredWords.addition(language, field, of: type, in: schema)) }
         return statements + SchemaChange.rebuildIndexesOfWords(field, of: type, in: schema)

@@ -255,22 +255,14 @@ package struct FieldRules: Hashable, Sendable {
     /// Returns the fields of a new record to which the caller may not give values; sorted.
     ///
     /// - Parameter isOwned: whether the record will belong to the caller.
-    package func refusedInNew(
-        _ draft: RecordDraft,
-        by caller: FieldAccess,
-        isOwned: Bool = true
-    ) -> [FieldName] {
+    package func refusedInNew(_ draft: RecordDraft, by caller: FieldAccess, isOwned: Bool = true) -> [FieldName] {
         if isEmpty || (caller.isUnrestricted && !hasKept) { return [] }
         let values = draft.fields.lazy.filter { $0.value != .null }.map { $0.name }
         return refusedInNew(Array(values) + draft.operators.map { $0.name }, by: caller, isOwned: isOwned)
     }
 
     /// Returns the same for the names of the fields that get a value.
-    package func refusedInNew(
-        _ fields: [FieldName],
-        by caller: FieldAccess,
-        isOwned: Bool = true
-    ) -> [FieldName] {
+    package func refusedInNew(_ fields: [FieldName], by caller: FieldAccess, isOwned: Bool = true) -> [FieldName] {
         fields.filter { !standing(.create, of: $0, for: caller).holds(isOwner: isOwned) { _ in false } }.sorted()
     }
 

@@ -229,12 +229,6 @@ extension SkyrowError {
         .notAuthenticated,
         "The database _union requires the master key."
     )
-    fileprivate static let unionIsReadOnly = SkyrowError(
-        .notSupported,
-        "The database _union is read-only."
-    )
-    fileprivate static let databaseOfAnother = SkyrowError(
-        .permissionDenied,
-        "This database belongs to another user."
-    )
+    fileprivate static let unionIsReadOnly = SkyrowError(.notSupported, "The database _union is read-only.")
+    fileprivate static let databaseOfAnother = SkyrowError(.permissionDenied, "This database belongs to another user.")
 }

@@ -156,10 +156,7 @@ package struct StoredFieldRules: Hashable, Sendable {
         var places: [FieldRuleScope: [Subject: Int]] = [:]
         for (place, rule) in new.enumerated() {
             guard stored[rule.scope] == nil else {
-                throw Self.refusal(
-                    "\(rule.scope) has rules that this form cannot express; remove them first.",
-                    place
-                )
+                throw Self.refusal("\(rule.scope) has rules that this form cannot express; remove them first.", place)
             }
             guard places[rule.scope, default: [:]].updateValue(place, forKey: rule.subject) == nil else {
                 throw Self.refusal("\(rule.scope) already has such a rule.", place)

@@ -171,8 +171,5 @@ extension SkyrowError {
         "A profile belongs to its account and cannot be transferred."
     )
     /// `102` for a record that does not exist and that the caller may not create.
-    package static let creationDenied = SkyrowError(
-        .permissionDenied,
-        "You may not create records of this type."
-    )
+    package static let creationDenied = SkyrowError(.permissionDenied, "You may not create records of this type.")
 }

@@ -75,13 +75,7 @@ public struct DeletionReport: Hashable, Sendable {
     /// The number of records that are anonymised instead of deleted, since records of others refer to them.
     public var kept: Int
 
-    package init(
-        isFinished: Bool = false,
-        deleted: Int = 0,
-        anonymised: Int = 0,
-        transferred: Int = 0,
-        kept: Int = 0
-    ) {
+    package init(isFinished: Bool = false, deleted: Int = 0, anonymised: Int = 0, transferred: Int = 0, kept: Int = 0) {
         self.isFinished = isFinished
         self.deleted = deleted
         self.anonymised = anonymised

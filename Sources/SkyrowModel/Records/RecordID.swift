@@ -9,10 +9,7 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     /// Throws `108 InvalidArgument` when `id` is empty, longer than 255 bytes, contains NUL or begins with `~`.
     public init(type: RecordTypeName, id: String) throws(SkyrowError) {
         guard id.isName, id.utf8.first != UInt8(ascii: "~") else {
-            throw .invalidArgument(
-                "A record id must be 1 to 255 bytes without NUL and must not begin with '~'.",
-                "id"
-            )
+            throw .invalidArgument("A record id must be 1 to 255 bytes without NUL and must not begin with '~'.", "id")
         }
         self.type = type
         self.id = id

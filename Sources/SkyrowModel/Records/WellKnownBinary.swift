@@ -187,9 +187,6 @@ extension Location {
             return order == 1 ? Integer(littleEndian: stored) : Integer(bigEndian: stored)
         }
         guard integer(at: 1) == Self.type, integer(at: 5) == Self.referenceSystem else { return nil }
-        self.init(
-            validLatitude: Double(bitPattern: integer(at: 17)),
-            longitude: Double(bitPattern: integer(at: 9))
-        )
+        self.init(validLatitude: Double(bitPattern: integer(at: 17)), longitude: Double(bitPattern: integer(at: 9)))
     }
 }

@@ -113,10 +113,7 @@ final class PostgresConnection {
     }
 
     /// Reads all results of a command outside of a pipeline and returns the last; the first error is thrown.
-    func finishAlone(
-        limit: PostgresRowLimit? = nil,
-        cancel: () -> Void = {}
-    ) throws(PostgresError) -> PostgresResult {
+    func finishAlone(limit: PostgresRowLimit? = nil, cancel: () -> Void = {}) throws(PostgresError) -> PostgresResult {
         var success: PostgresResult?
         var failure: PostgresError?
         while var result = PQgetResult(handle) {
@@ -243,10 +240,7 @@ extension PostgresConfiguration {
 }
 
 /// Lends a null-terminated array of C strings.
-func withCStrings<Success>(
-    _ strings: [String],
-    _ body: ([UnsafePointer<CChar>?]) -> Success
-) -> Success {
+func withCStrings<Success>(_ strings: [String], _ body: ([UnsafePointer<CChar>?]) -> Success) -> Success {
     func lend(
         _ rest: ArraySlice<String>,
         _ pointers: [UnsafePointer<CChar>?],

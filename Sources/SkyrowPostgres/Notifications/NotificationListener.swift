@@ -88,10 +88,7 @@ final class NotificationListener: Sendable {
     }
 
     /// Listens until the connection is lost; returns when no channel has subscribers.
-    private func listen(
-        on connection: PostgresConnection,
-        established: () -> Void
-    ) throws(PostgresError) {
+    private func listen(on connection: PostgresConnection, established: () -> Void) throws(PostgresError) {
         var listening: [SQLIdentifier: [ObjectIdentifier]] = [:]
         while true {
             let wanted = wantedChannels()

@@ -103,11 +103,7 @@ final class PostgresRequest: @unchecked Sendable {
 
     /// Lets workers take the request again; returns false when it is finished or was cancelled.
     func release() -> Bool {
-        _ = phase.compareExchange(
-            expected: Phase.running,
-            desired: Phase.waiting,
-            ordering: .sequentiallyConsistent
-        )
+        _ = phase.compareExchange(expected: Phase.running, desired: Phase.waiting, ordering: .sequentiallyConsistent)
         if isCancelled { finish(.failure(CancellationError())) }
         return !isFinished
     }

@@ -25,10 +25,7 @@ package enum PgOutputError: Error, Hashable, Sendable {
 package struct PgOutputDecoder: Sendable {
 
     /// Reads the message that starts at `offset` of the buffer and ends with it.
-    package func message(
-        in buffer: ReplicationBuffer,
-        at offset: Int = 0
-    ) throws(PgOutputError) -> ReplicationMessage {
+    package func message(in buffer: ReplicationBuffer, at offset: Int = 0) throws(PgOutputError) -> ReplicationMessage {
         var reader = ReplicationReader(buffer: buffer, offset: offset)
         guard reader.rest > 0 else { throw .empty }
         let kind = try reader.byte()

@@ -138,10 +138,7 @@ final class ReplicationConnection {
         return position
     }
 
-    private func session(
-        publication: SQLIdentifier,
-        until deadline: MonotonicTime
-    ) throws(Interruption) -> Session {
+    private func session(publication: SQLIdentifier, until deadline: MonotonicTime) throws(Interruption) -> Session {
         // Creating a slot waits for the locks of other transactions, for which a role may have a lock timeout.
         let result = try run(
             """

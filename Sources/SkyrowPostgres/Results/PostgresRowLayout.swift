@@ -53,9 +53,6 @@ extension PostgresResult {
         of layout: PostgresRowLayout,
         _ value: (_ row: Int, _ column: Int) -> UnsafeRawBufferPointer?
     ) {
-        self.init(
-            layout: layout,
-            rows: CollectedRows(rowCount: rowCount, columnCount: layout.columnCount, value)
-        )
+        self.init(layout: layout, rows: CollectedRows(rowCount: rowCount, columnCount: layout.columnCount, value))
     }
 }

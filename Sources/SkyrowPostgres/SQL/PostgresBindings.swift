@@ -35,10 +35,7 @@ package struct PostgresBindings: Sendable {
     }
 
     /// Adds the value of the next placeholder, which `encode` appends; it returns false for NULL.
-    package mutating func append(
-        _ type: PostgresOID,
-        _ encode: (inout PostgresEncoder) throws(PostgresError) -> Bool
-    ) {
+    package mutating func append(_ type: PostgresOID, _ encode: (inout PostgresEncoder) throws(PostgresError) -> Bool) {
         let offset = encoder.count
         var isNull = false
         do throws(PostgresError) {

@@ -71,9 +71,7 @@ package final class PostgresTransaction {
     }
 
     /// Runs `body` in a savepoint; when it throws, its effects are undone but not the transaction.
-    package func withSavepoint<Success>(
-        _ body: (PostgresTransaction) async throws -> Success
-    ) async throws -> Success {
+    package func withSavepoint<Success>(_ body: (PostgresTransaction) async throws -> Success) async throws -> Success {
         savepoints += 1
         let name = try SQLIdentifier("skyrow_\(savepoints)")
         try await execute("SAVEPOINT \(name)")

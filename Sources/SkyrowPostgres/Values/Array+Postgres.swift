@@ -25,10 +25,7 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
 }
 
 extension PostgresError {
-    static let tooManyElements = PostgresError(
-        code: .invalidValue,
-        message: "An array has too many elements"
-    )
+    static let tooManyElements = PostgresError(code: .invalidValue, message: "An array has too many elements")
 }
 
 /// PostgreSQL has arrays of `bytea`, so an array of bytes may be an element.

@@ -243,9 +243,7 @@ extension Subject {
 
 extension JSONView {
     /// Calls `body` with each member of an object; the path of an error begins with a dot and the name of the member.
-    fileprivate func eachMember(
-        _ body: (_ name: String, JSONView) throws(SkyrowError) -> Void
-    ) throws(SkyrowError) {
+    fileprivate func eachMember(_ body: (_ name: String, JSONView) throws(SkyrowError) -> Void) throws(SkyrowError) {
         for (name, value) in uniqueMembers {
             do throws(SkyrowError) {
                 try body(name, value)

@@ -131,9 +131,5 @@ extension Actions {
         result: .object(fieldRules)
     )
 
-    private static let fieldRules = Form(
-        "access",
-        .skygearFieldRules,
-        "The rules, in the order in which they apply."
-    )
+    private static let fieldRules = Form("access", .skygearFieldRules, "The rules, in the order in which they apply.")
 }

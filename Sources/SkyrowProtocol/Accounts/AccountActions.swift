@@ -97,11 +97,7 @@ package struct RegisterRequest: Sendable {
     /// Further fields of the `user` record.
     package var profile: [(name: FieldName, value: RecordValue)]
 
-    package init(
-        authData: [String: String],
-        password: String,
-        profile: [(name: FieldName, value: RecordValue)] = []
-    ) {
+    package init(authData: [String: String], password: String, profile: [(name: FieldName, value: RecordValue)] = []) {
         self.authData = authData
         self.password = password
         self.profile = profile
@@ -123,10 +119,7 @@ package struct RegisterRequest: Sendable {
 }
 
 extension Member where Value == [(name: FieldName, value: RecordValue)]? {
-    static func profile(
-        _ path: any Swift.KeyPath<Root, Value> & Sendable,
-        _ rules: ReadingRules
-    ) -> Member {
+    static func profile(_ path: any Swift.KeyPath<Root, Value> & Sendable, _ rules: ReadingRules) -> Member {
         Member(optional: "profile", path, .profile(rules), "Further fields of the user record.")
     }
 }

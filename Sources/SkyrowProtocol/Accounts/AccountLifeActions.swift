@@ -41,12 +41,7 @@ public struct DisabledState: Sendable {
             .string(0...maximumMessageBytes),
             "The message for the user while the account is disabled."
         ),
-        Member(
-            optional: "expiry",
-            \.expiry,
-            .instant,
-            "When the account is enabled again; by default never."
-        )
+        Member(optional: "expiry", \.expiry, .instant, "When the account is enabled again; by default never.")
     ).reading { json, form throws(SkyrowError) in
         // Message and expiry of an account that is enabled mean nothing, and are not read.
         try (json["disabled"]?.boolean == false ? enabling : form).read(json)

@@ -248,12 +248,7 @@ extension Actions {
         Form(
             EmailChange.init(email:password:language:),
             Member("email", \.email, .address, "The new address."),
-            Member(
-                optional: "password",
-                \.password,
-                .secret,
-                "The password of the account, in place of step-up."
-            ),
+            Member(optional: "password", \.password, .secret, "The password of the account, in place of step-up."),
             Member(\.language, members: CodeRequest.languageForm)
         ),
         result: .codeTicket

@@ -22,18 +22,7 @@ public struct AccessKey: Hashable, Sendable {
     public var previousUntil: Timestamp?
 
     fileprivate static let form = Form(
-        AccessKey.init(
-            id:
-            name:
-            kind:
-            scopes:
-            networks:
-            createdAt:
-            expiresAt:
-            revokedAt:
-            lastUsedAt:
-            previousUntil:
-        ),
+        AccessKey.init(id:name:kind:scopes:networks:createdAt:expiresAt:revokedAt:lastUsedAt:previousUntil:),
         Member("id", \.id, .string(1...KeyID.length)),
         Member("name", \.name, .string(1...AccessList.maximumNameLength)),
         Member("kind", \.kind, .oneOf),

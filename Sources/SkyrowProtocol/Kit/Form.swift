@@ -73,9 +73,7 @@ public struct Form<Root>: Sendable {
     }
 
     /// The same form with another reader, such as one for the envelope of Skygear v1.
-    package func reading(
-        _ read: @escaping @Sendable (JSONView, _ form: Form) throws(SkyrowError) -> Root
-    ) -> Form {
+    package func reading(_ read: @escaping @Sendable (JSONView, _ form: Form) throws(SkyrowError) -> Root) -> Form {
         Form(self) { json throws(SkyrowError) in try read(json, self) }
     }
 

@@ -138,11 +138,7 @@ extension Actions {
 
 extension LiveSubscribeRequest {
     /// The name of a subscription, which every action of it has.
-    fileprivate static let nameForm = Form(
-        "subscription",
-        .subscriptionName,
-        "The client's name for the subscription."
-    )
+    fileprivate static let nameForm = Form("subscription", .subscriptionName, "The client's name for the subscription.")
 
     fileprivate static func form(_ rules: ReadingRules) -> Form<LiveSubscribeRequest> {
         Form(nameForm.members + members) { json throws(SkyrowError) in
@@ -181,11 +177,7 @@ extension LiveSubscribeRequest {
             "Whether to send the old values of changed fields, or the fields whose old values to send.",
             .nullable(.either([.boolean, .array(of: .string())]))
         ),
-        MemberDescription(
-            "initial",
-            "Whether the matching records are sent first.",
-            .nullable(.boolean)
-        ),
+        MemberDescription("initial", "Whether the matching records are sent first.", .nullable(.boolean)),
         MemberDescription(
             "since",
             "A change token of the same query, from which it continues; `initial` then has no effect.",

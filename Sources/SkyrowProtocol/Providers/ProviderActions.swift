@@ -137,13 +137,7 @@ package struct ProviderStartRequest: Hashable, Sendable {
             "Further scopes to request from the provider, of those that the settings allow.",
             absent: []
         ),
-        Member(
-            "link",
-            \.links,
-            .boolean,
-            "Whether to link the provider with the logged-in user.",
-            absent: false
-        ),
+        Member("link", \.links, .boolean, "Whether to link the provider with the logged-in user.", absent: false),
         Member(
             "stepup",
             \.stepsUp,

@@ -111,9 +111,7 @@ extension BulkRequest {
         }
         let ids = try parameters.array("ids")
         if ids != nil, parameters["predicate"] != nil {
-            throw .invalidArgument("Send either \"predicate\" or \"ids\", not both.", "ids").at(
-                "ids"
-            )
+            throw .invalidArgument("Send either \"predicate\" or \"ids\", not both.", "ids").at("ids")
         }
         try self.init(
             parameters,

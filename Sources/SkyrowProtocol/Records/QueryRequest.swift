@@ -10,12 +10,7 @@ package struct Question<Query: Sendable>: Sendable {
     /// How long the database may work on it; nil for the service's own limit.
     package var timeLimit: Duration?
 
-    package init(
-        database: DatabaseName,
-        query: Query,
-        explanation: ExplainMode? = nil,
-        timeLimit: Duration? = nil
-    ) {
+    package init(database: DatabaseName, query: Query, explanation: ExplainMode? = nil, timeLimit: Duration? = nil) {
         self.database = database
         self.query = query
         self.explanation = explanation
@@ -114,11 +109,7 @@ extension AggregateRequest {
 
     private static let members = [
         .recordType, .database,
-        MemberDescription(
-            "predicate",
-            "The condition; without it, all records count.",
-            .nullable(.named(.predicate))
-        ),
+        MemberDescription("predicate", "The condition; without it, all records count.", .nullable(.named(.predicate))),
         MemberDescription(
             "group_by",
             "The keys of the groups, by name: key paths, or periods.",
@@ -130,10 +121,7 @@ extension AggregateRequest {
             .nullable(
                 .object(
                     [],
-                    others: .tuple(
-                        [.oneOfStrings(Aggregate.Function.allCases.map(\.rawValue))],
-                        rest: .named(.keyPath)
-                    )
+                    others: .tuple([.oneOfStrings(Aggregate.Function.allCases.map(\.rawValue))], rest: .named(.keyPath))
                 )
             )
         ),

@@ -133,11 +133,7 @@ extension Codec<QueryAnswer<AggregateResult>> {
     static let groups = Codec(
         .object([
             JSONMember("groups", .array(of: .object([], others: .named(.value))), isRequired: true),
-            JSONMember(
-                "info",
-                .object([JSONMember("has_more", .boolean, isRequired: true)]),
-                isRequired: true
-            ),
+            JSONMember("info", .object([JSONMember("has_more", .boolean, isRequired: true)]), isRequired: true),
         ])
     ) { json, _ throws(SkyrowError) in
         let read = try AggregateGroups(json)

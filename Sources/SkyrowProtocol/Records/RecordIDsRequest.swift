@@ -93,11 +93,7 @@ extension RecordIDsRequest {
         )
     }
 
-    static func ids(
-        _ list: JSONView,
-        _ name: String,
-        isReading: Bool = false
-    ) throws(SkyrowError) -> [RecordID] {
+    static func ids(_ list: JSONView, _ name: String, isReading: Bool = false) throws(SkyrowError) -> [RecordID] {
         guard list.isArray else { throw .wrongType(name, "an array") }
         guard list.count > 0 else { throw .invalidArgument("\"\(name)\" is empty.", name) }
         guard list.count <= WireLimits.batchCount else { throw .tooMany(name, WireLimits.batchCount) }

@@ -9,12 +9,7 @@ extension MemberDescription {
         "The database: `_public`, which is the default, `_private`, a user id, or `_union`.",
         .nullable(.string(maximum: 255))
     )
-    static let recordType = MemberDescription(
-        "record_type",
-        "The record type.",
-        .string(maximum: 63),
-        isRequired: true
-    )
+    static let recordType = MemberDescription("record_type", "The record type.", .string(maximum: 63), isRequired: true)
     static let recordCondition = MemberDescription(
         "predicate",
         "The condition on each record by itself; without it, all records match.",

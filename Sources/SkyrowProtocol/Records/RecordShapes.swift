@@ -69,9 +69,7 @@ extension Codec<[RecordOutcome]> {
         outcomes.reserveCapacity(json.count)
         for element in json.elements {
             let isError = element["_type"]?.equals("error") ?? false
-            outcomes.append(
-                isError ? .failure(SkyrowError(element), id: element["_id"]?.string) : try success(element)
-            )
+            outcomes.append(isError ? .failure(SkyrowError(element), id: element["_id"]?.string) : try success(element))
         }
         return outcomes
     }

@@ -60,12 +60,7 @@ package struct RelationPart: Hashable, Sendable {
         RelationPart.init(limit:offset:page:),
         limit,
         offset,
-        Member(
-            optional: "page",
-            \.page,
-            .integer(1...RecordQuery.maximumOffset + 1),
-            "The page, in place of `offset`."
-        )
+        Member(optional: "page", \.page, .integer(1...RecordQuery.maximumOffset + 1), "The page, in place of `offset`.")
     )
 
     fileprivate static let formWithoutPage = Form({ RelationPart(limit: $0, offset: $1) }, limit, offset)

@@ -74,11 +74,7 @@ extension IndexDefinition {
                 "With `unique`, whether missing values count as equal; `distinct` by default.",
                 .nullable(.oneOfStrings(["distinct", "equal"]))
             ),
-            MemberDescription(
-                "fold",
-                "Whether all fields ignore case.",
-                .nullable(.boolean)
-            ),
+            MemberDescription("fold", "Whether all fields ignore case.", .nullable(.boolean)),
         ],
         read: { json throws(SkyrowError) in try IndexDefinition(parameters: json) },
         write: { $1.indexDefinition($0) }

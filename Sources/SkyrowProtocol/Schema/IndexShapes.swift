@@ -35,12 +35,7 @@ extension RecordIndex {
         JSONMember("fold", .boolean),
         JSONMember("unique", .boolean),
         JSONMember("nulls", .oneOfStrings(["equal"])),
-        JSONMember(
-            "state",
-            .oneOfStrings(State.allCases.map(\.rawValue)),
-            isRequired: true,
-            "The state of the index."
-        ),
+        JSONMember("state", .oneOfStrings(State.allCases.map(\.rawValue)), isRequired: true, "The state of the index."),
         JSONMember("attempts", .integer(minimum: 1), "How often the build was started."),
         JSONMember("reason", .oneOfStrings(IndexFailure.Reason.allCases.map(\.rawValue)), "Why the build failed."),
         JSONMember("duplicates", .integer(minimum: 0), "The number of values that occur in several records."),

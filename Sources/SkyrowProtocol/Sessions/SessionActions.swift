@@ -9,12 +9,7 @@ public enum SessionsToRevoke: Hashable, Sendable {
 
     fileprivate static let form = Form(
         SessionsToRevoke.init(ids:all:exceptCurrent:),
-        Member(
-            optional: "ids",
-            \.ids,
-            .list(of: .sessionID, atMost: WireLimits.batchCount),
-            "The ids of sessions."
-        ),
+        Member(optional: "ids", \.ids, .list(of: .sessionID, atMost: WireLimits.batchCount), "The ids of sessions."),
         Member("all", \.endsAll, .boolean, "Whether to end all sessions, in place of `ids`.", absent: false),
         Member(
             "except_current",

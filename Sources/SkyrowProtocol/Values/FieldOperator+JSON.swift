@@ -265,9 +265,7 @@ private struct OperatorMembers {
     }
 
     /// The operators of `all`.
-    func operators(
-        _ read: (JSONView) throws(SkyrowError) -> FieldOperator?
-    ) throws(SkyrowError) -> [FieldOperator] {
+    func operators(_ read: (JSONView) throws(SkyrowError) -> FieldOperator?) throws(SkyrowError) -> [FieldOperator] {
         try value { json throws(SkyrowError) in
             guard json.isArray, (1...FieldOperator.Limits.all).contains(json.count) else {
                 throw .invalidArgument("\"all\" takes an array of 1 to \(FieldOperator.Limits.all) operators.")

@@ -31,10 +31,7 @@ extension Record {
         }
     }
 
-    private mutating func readTransients(
-        _ json: JSONView,
-        _ included: [RecordID: Record]
-    ) throws(SkyrowError) {
+    private mutating func readTransients(_ json: JSONView, _ included: [RecordID: Record]) throws(SkyrowError) {
         for (name, value) in json.uniqueMembers where value.number == nil {
             if let records = value.isArray ? value : value["records"], value["_id"] == nil {
                 lists[name] = RecordList(
@@ -48,10 +45,7 @@ extension Record {
         }
     }
 
-    private static func all(
-        in json: JSONView,
-        _ included: [RecordID: Record]
-    ) throws(SkyrowError) -> [Record] {
+    private static func all(in json: JSONView, _ included: [RecordID: Record]) throws(SkyrowError) -> [Record] {
         var records: [Record] = []
         records.reserveCapacity(json.count)
         for element in json.elements {

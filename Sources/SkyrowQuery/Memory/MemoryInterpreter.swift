@@ -124,12 +124,7 @@ private struct RecordView {
     /// The element of the innermost predicate.
     private var element: StoredValue?
 
-    init(
-        _ record: StoredRecord,
-        _ joins: [ResolvedJoin],
-        _ visibility: ResolvedVisibility,
-        _ source: RecordSources
-    ) {
+    init(_ record: StoredRecord, _ joins: [ResolvedJoin], _ visibility: ResolvedVisibility, _ source: RecordSources) {
         self.record = record
         self.joins = joins
         self.visibility = visibility
@@ -472,11 +467,7 @@ private struct RecordView {
         return result
     }
 
-    private mutating func isOneOf(
-        _ column: ResolvedColumn,
-        _ list: ResolvedList,
-        _ budget: inout StepBudget
-    ) -> Truth {
+    private mutating func isOneOf(_ column: ResolvedColumn, _ list: ResolvedList, _ budget: inout StepBudget) -> Truth {
         guard let value = value(of: column, &budget) else {
             return list.isEmpty ? .no : .unknown
         }

@@ -37,11 +37,7 @@ package struct ResolvedSort: Hashable, Sendable {
     package var isPresent = false
 
     /// - Parameter nulls: the position of missing values; if nil, last ascending and first descending, as in PostgreSQL.
-    package init(
-        _ column: ResolvedColumn,
-        _ direction: SortKey.Direction = .ascending,
-        _ nulls: SortKey.Nulls? = nil
-    ) {
+    package init(_ column: ResolvedColumn, _ direction: SortKey.Direction = .ascending, _ nulls: SortKey.Nulls? = nil) {
         self.column = column
         self.direction = direction
         missingComesFirst = nulls.map { $0 == .first } ?? (direction == .descending)

@@ -92,10 +92,7 @@ struct Comparison {
     }
 
     /// Compares a column with a literal other than `null`. Errors are relative to the literal; the caller adds its path.
-    func withLiteral(
-        _ comparison: ComparisonOperator,
-        _ value: RecordValue
-    ) throws(SkyrowError) -> ResolvedPredicate {
+    func withLiteral(_ comparison: ComparisonOperator, _ value: RecordValue) throws(SkyrowError) -> ResolvedPredicate {
         switch column.kind {
         case .string: return try text(comparison, comparedText(value))
         case .user: return try text(comparison, userID(value))

@@ -26,12 +26,7 @@ extension NumberComparison<Int64> {
         }
     }
 
-    private static func bounded(
-        _ relation: Relation,
-        _ literal: Double,
-        above: Bool,
-        below: Bool
-    ) -> NumberComparison {
+    private static func bounded(_ relation: Relation, _ literal: Double, above: Bool, below: Bool) -> NumberComparison {
         if let exact = Int64(exactly: literal), !above, !below { return .compare(relation, exact) }
         let isGreater = relation == .greater || relation == .greaterOrEqual
         return above != isGreater ? .always : .never

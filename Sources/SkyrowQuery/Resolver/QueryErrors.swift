@@ -7,11 +7,7 @@ extension SkyrowError {
 
     /// `124` for a field that the caller does not see; `name` is a field or a key path.
     static func recordQueryDenied(_ name: String) -> SkyrowError {
-        SkyrowError(
-            .recordQueryDenied,
-            "You may not query this field.",
-            info: ["arguments": .list([.string(name)])]
-        )
+        SkyrowError(.recordQueryDenied, "You may not query this field.", info: ["arguments": .list([.string(name)])])
     }
 
     static let noKeyPath = """

@@ -106,10 +106,7 @@ extension Resolver {
         )
     }
 
-    private func memberName(
-        _ text: String,
-        _ others: [ResolvedAggregate.Member]
-    ) throws(SkyrowError) -> FieldName {
+    private func memberName(_ text: String, _ others: [ResolvedAggregate.Member]) throws(SkyrowError) -> FieldName {
         guard let name = try? FieldName(text) else {
             throw .invalidArgument(
                 "A name in the result must begin with a letter and have at most 63 letters, digits and underscores."

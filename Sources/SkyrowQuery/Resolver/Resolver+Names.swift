@@ -108,11 +108,7 @@ extension Resolver {
     mutating func join(_ path: KeyPath) throws(SkyrowError) -> Int {
         var join: Int?
         for (place, name) in path.components.enumerated() {
-            join = try self.join(
-                try column(name, behind: join, path),
-                named: path.components[...place],
-                for: path
-            )
+            join = try self.join(try column(name, behind: join, path), named: path.components[...place], for: path)
         }
         guard let join else { throw .recordQueryInvalid("A key path must have a name.", path) }
         return join

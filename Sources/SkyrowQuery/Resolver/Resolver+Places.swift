@@ -3,10 +3,7 @@ internal import SkyrowModel
 
 extension Resolver {
     /// `["near", keypath, geo, 5000]`, `["within_box", keypath, geo, geo]` and `["within_polygon", keypath, [geo, …]]`
-    mutating func place(
-        _ path: KeyPath,
-        _ condition: PlaceCondition
-    ) throws(SkyrowError) -> ResolvedPredicate {
+    mutating func place(_ path: KeyPath, _ condition: PlaceCondition) throws(SkyrowError) -> ResolvedPredicate {
         try countComparison()
         // If the distance is the sort key, it is part of the page's cursor, and records without a distance do not match.
         let isOrder = if case .near = condition { ordersByDistance } else { false }

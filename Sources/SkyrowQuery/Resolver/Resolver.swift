@@ -258,11 +258,7 @@ package struct Resolver<Schema: QuerySchema> {
     }
 
     /// Returns the positions of the fields to send; ignores metadata, which is always sent. `_verified` is not metadata.
-    func fields(
-        of type: Schema.RecordType,
-        _ names: [String]?,
-        _ parameter: String
-    ) throws(SkyrowError) -> [Int]? {
+    func fields(of type: Schema.RecordType, _ names: [String]?, _ parameter: String) throws(SkyrowError) -> [Int]? {
         guard let names else { return nil }
         // The parent is always sent, like metadata.
         var positions = Set(type.queryField(.parent).map { [$0.position] } ?? [])

@@ -85,11 +85,7 @@ package struct WebFetcher: Sendable {
     ///   - exceptions: Private networks that requests may be sent to.
     ///   - proxy: The proxy for requests but those to the loopback interface.
     ///   - timeout: The time limit of a transfer.
-    package init(
-        exceptions: [AddressRange] = [],
-        proxy: WebProxy? = nil,
-        timeout: Duration
-    ) throws(WebFailure) {
+    package init(exceptions: [AddressRange] = [], proxy: WebProxy? = nil, timeout: Duration) throws(WebFailure) {
         try self.init(exceptions, proxy, nil, timeout, WebFetcher.engine)
     }
 
@@ -172,13 +168,7 @@ private final class WebTransfer: Transfer {
 
     private var address: WebAddress { request.address }
 
-    init(
-        _ request: WebRequest,
-        _ gate: AddressGate,
-        _ proxy: WebProxy?,
-        _ certificates: String?,
-        _ timeout: Duration
-    ) {
+    init(_ request: WebRequest, _ gate: AddressGate, _ proxy: WebProxy?, _ certificates: String?, _ timeout: Duration) {
         self.request = request
         self.gate = gate
         self.proxy = proxy

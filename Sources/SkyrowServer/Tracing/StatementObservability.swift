@@ -6,11 +6,7 @@ import Tracing
 /// Statement reports: log lines for slow statements, spans for all.
 enum StatementObservability {
     /// Returns the reporting for PostgreSQL's client; nil if neither log nor traces need it.
-    static func reporting(
-        slow: SlowStatementLog?,
-        threshold: Duration,
-        tracer: (any Tracer)?
-    ) -> StatementReporting? {
+    static func reporting(slow: SlowStatementLog?, threshold: Duration, tracer: (any Tracer)?) -> StatementReporting? {
         guard let tracer else {
             guard let slow else { return nil }
             return StatementReporting(threshold: threshold) { slow.record($0) }

@@ -436,10 +436,7 @@ struct NumberWidening {
     }
 
     /// Returns nil for bytes that are not a value of the type.
-    fileprivate func widened(
-        _ bytes: UnsafeRawBufferPointer,
-        in scratch: ScratchBytes
-    ) -> UnsafeRawBufferPointer? {
+    fileprivate func widened(_ bytes: UnsafeRawBufferPointer, in scratch: ScratchBytes) -> UnsafeRawBufferPointer? {
         widened(bytes).map { scratch.keep($0) }
     }
 

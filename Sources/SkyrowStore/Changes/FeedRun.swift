@@ -27,12 +27,7 @@ struct FeedRun: Sendable {
     ///   - pass: the token of the end of the pass, and the position in it.
     ///   - isNew: whether the pass begins with this page.
     ///   - hasNews: whether anything may have changed since the client's token.
-    func page(
-        _ pass: ChangeToken,
-        moment: ChangeMoment,
-        isNew: Bool,
-        hasNews: Bool
-    ) async throws -> ChangesResult {
+    func page(_ pass: ChangeToken, moment: ChangeMoment, isNew: Bool, hasNews: Bool) async throws -> ChangesResult {
         var end = pass
         end.pass = nil
         var result = ChangesResult(moment: isNew ? moment : nil)
@@ -134,10 +129,7 @@ struct FeedRun: Sendable {
     }
 
     /// Reads the rows of a page, fewer if they are large.
-    private func rows(
-        in statement: ChangesStatement,
-        _ sql: @Sendable (Int) -> SQL
-    ) async throws -> Page {
+    private func rows(in statement: ChangesStatement, _ sql: @Sendable (Int) -> SQL) async throws -> Page {
         var limit = request.limit
         while true {
             do {

@@ -156,10 +156,7 @@ extension IndexDefinition {
 
 extension SkyrowError {
     fileprivate static func followingBegins(_ type: RecordTypeName) -> SkyrowError {
-        SkyrowError(
-            .overloaded,
-            "The index for finding the changes of \(type) is being built; try again in a moment."
-        )
+        SkyrowError(.overloaded, "The index for finding the changes of \(type) is being built; try again in a moment.")
     }
 
     fileprivate static func notFollowed(_ type: RecordTypeName) -> SkyrowError {

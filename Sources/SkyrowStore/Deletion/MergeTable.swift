@@ -131,9 +131,7 @@ package struct MergeTable: StoreTable, Sendable {
 
     /// Deletes the entries of merges finished 30 days ago.
     package func purge() async throws(SkyrowError) {
-        try await store.write(
-            "DELETE FROM \(schema.internal)._merge WHERE finished_at < now() - interval '30 days'"
-        )
+        try await store.write("DELETE FROM \(schema.internal)._merge WHERE finished_at < now() - interval '30 days'")
     }
 
     /// Extends the claim on a merge by another lease.

@@ -35,20 +35,11 @@ extension RecordStore {
                     }
                 for question in questions { explained.append(try await self.explain(question, mode).statement) }
             }
-            var advice = QueryAdvice(
-                resolved,
-                on: table,
-                plan: page.plan,
-                sizes: try await self.sizes(in: page.plan)
-            )
+            var advice = QueryAdvice(resolved, on: table, plan: page.plan, sizes: try await self.sizes(in: page.plan))
             for (list, known) in zip(resolved.lists, resolver.lists) {
                 advice.add(list, of: resolved, on: known.type)
             }
-            return QueryExplanation(
-                statements: explained,
-                advice: advice.advice,
-                costClass: statement.cost.costClass
-            )
+            return QueryExplanation(statements: explained, advice: advice.advice, costClass: statement.cost.costClass)
         }
     }
 

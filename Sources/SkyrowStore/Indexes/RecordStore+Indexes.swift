@@ -248,10 +248,7 @@ extension TableIndex {
     /// Throws `108 InvalidArgument` for an index that must not be deleted.
     func requireDeletable(of table: RecordTable, isOurs: Bool, forces: Bool) throws(SkyrowError) {
         guard !isBuiltIn(of: table) else {
-            throw .invalidArgument(
-                "This index is required by its record type or field and cannot be deleted.",
-                "name"
-            )
+            throw .invalidArgument("This index is required by its record type or field and cannot be deleted.", "name")
         }
         guard !isConstraint else {
             throw .invalidArgument(

@@ -84,10 +84,7 @@ struct PolicyText {
         let keeps: SQL = reads.isEmpty ? isSameList : "\(isSameList) AND \(holds(reads, on: "old", .plain))"
         let changes = holds(rules.listChangeTerms, on: "old", .plain)
         guards.append(
-            guardian(
-                of: "_access",
-                unless: "\"old\".\"_database\" <> '_public' OR (\(keeps)) OR (\(changes))"
-            )
+            guardian(of: "_access", unless: "\"old\".\"_database\" <> '_public' OR (\(keeps)) OR (\(changes))")
         )
         for column in table.columns where columns.contains(column.identifier.name) {
             let terms = rules.fields.terms(.update, of: column.field)
@@ -97,9 +94,7 @@ struct PolicyText {
             let isSame = isSame(column)
             let keeps: SQL = seen.isEmpty ? isSame : "\(isSame) AND \(holds(seen, on: "old", .plain))"
             let may = [terms.isEmpty ? nil : holds(terms, on: "old", .plain), reference].compactMap(\.self)
-            guards.append(
-                guardian(of: column.identifier, unless: "\(keeps) OR (\(may.joined(separator: " AND ")))")
-            )
+            guards.append(guardian(of: column.identifier, unless: "\(keeps) OR (\(may.joined(separator: " AND ")))"))
         }
         return guards
     }

@@ -112,12 +112,7 @@ struct InclusionRun {
     }
 
     /// Returns nil if no row has an id.
-    private func question(
-        _ place: Int,
-        _ found: [Int: Found],
-        page: PostgresResult,
-        count: Int
-    ) throws -> Question? {
+    private func question(_ place: Int, _ found: [Int: Found], page: PostgresResult, count: Int) throws -> Question? {
         let statement = lists.statements[place]
         let source: PostgresResult
         let column: Int?

@@ -49,11 +49,7 @@ extension RecordStore {
         }
     }
 
-    private func deleteRun(
-        _ runner: StatementRunner,
-        _ catalog: SchemaCatalog,
-        _ access: RecordAccess
-    ) -> DeleteRun {
+    private func deleteRun(_ runner: StatementRunner, _ catalog: SchemaCatalog, _ access: RecordAccess) -> DeleteRun {
         DeleteRun(WriteContext(store: self, runner: runner, catalog: catalog, access: access))
     }
 }

@@ -6,10 +6,7 @@ extension RecordStore {
     ///
     /// The result has an outcome for each id, in the order of the ids. A record that the caller may not read looks like a
     /// missing one: `110 ResourceNotFound`. Throws database errors.
-    package func fetch(
-        _ ids: [RecordID],
-        with access: RecordAccess
-    ) async throws(SkyrowError) -> [RecordOutcome] {
+    package func fetch(_ ids: [RecordID], with access: RecordAccess) async throws(SkyrowError) -> [RecordOutcome] {
         if access.hasScopes { for id in ids { try access.requireReading(id.type) } }
         return try await reporting {
             try await withCatalog { _ in
@@ -31,11 +28,7 @@ extension RecordStore {
         }
     }
 
-    private func rows(
-        of type: RecordTypeName,
-        ids: [String],
-        _ access: RecordAccess
-    ) async throws -> RowsByID {
+    private func rows(of type: RecordTypeName, ids: [String], _ access: RecordAccess) async throws -> RowsByID {
         let found = type == .role ? roleRecords : try await knownTable(of: type)
         guard let table = found?.visible(to: access.fields) else { return .none }
         if ids.count == 1, access.database != .union {

@@ -75,12 +75,7 @@ extension RecordStore {
     ) async throws(SkyrowError) -> [Int: SkyrowError] {
         try await reporting {
             try await withCatalog { catalog in
-                let context = WriteContext(
-                    store: self,
-                    runner: .client(self.client),
-                    catalog: catalog,
-                    access: access
-                )
+                let context = WriteContext(store: self, runner: .client(self.client), catalog: catalog, access: access)
                 var refusals: [Int: SkyrowError] = [:]
                 var budget = StepBudget.operators
                 for (place, draft) in drafts.enumerated() {
@@ -130,12 +125,7 @@ extension RecordStore {
             try work.requireScopes(in: catalog)
             // The caller can create dropped schema again only if nothing is written yet.
             if plan.lacksSchema, work.fitsSchema, settled.isEmpty { throw SkyrowError.schemaMoved }
-            let context = WriteContext(
-                store: self,
-                runner: runner,
-                catalog: catalog,
-                access: work.access
-            )
+            let context = WriteContext(store: self, runner: runner, catalog: catalog, access: work.access)
             var run = SaveRun(context, plan: plan, instant: instant)
             let outcomes = try await run.outcomes()
             if settled.isEmpty {

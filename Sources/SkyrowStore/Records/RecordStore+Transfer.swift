@@ -21,12 +21,7 @@ extension RecordStore {
         return try await reporting {
             for type in Set(transfer.ids.map(\.type)) { _ = try await table(of: type) }
             return try await withCatalog { catalog in
-                let context = WriteContext(
-                    store: self,
-                    runner: .client(self.client),
-                    catalog: catalog,
-                    access: access
-                )
+                let context = WriteContext(store: self, runner: .client(self.client), catalog: catalog, access: access)
                 var run = TransferRun(context, to: transfer.owner, recording: event)
                 try await run.requireOwner()
                 return try await run.outcomes(transfer.ids)

@@ -133,11 +133,7 @@ struct SaveRun {
         guard !write.operators.isEmpty else { return nil }
         let findings = try? await context.findings(on: [write.id], in: write.table, for: .update)
         if let finding = findings?[TextKey(write.id.id)], finding.isWritable, let record = finding.row.collected(),
-            let refusal = write.operators.refusal(
-                on: record,
-                unreadable: finding.row.unreadableFields,
-                within: &budget
-            )
+            let refusal = write.operators.refusal(on: record, unreadable: finding.row.unreadableFields, within: &budget)
         {
             return refusal
         }

@@ -65,11 +65,7 @@ extension SkyrowError {
                 info: SkyrowError.arguments(fields.isEmpty ? error.column.map { [$0] } ?? [] : fields.map(\.rawValue))
             )
         case .notNullViolation:
-            self.init(
-                .invalidArgument,
-                "A required field has no value.",
-                info: SkyrowError.arguments(error.column)
-            )
+            self.init(.invalidArgument, "A required field has no value.", info: SkyrowError.arguments(error.column))
         case .checkViolation where error.constraint == "_check_parent":
             self.init(
                 .invalidArgument,
@@ -134,10 +130,7 @@ extension SkyrowError {
     package static let unexpected = SkyrowError(.unexpectedError, "Internal error; the service's log has the reason.")
 
     /// The schema has changed since the statement was built.
-    package static let schemaMoved = SkyrowError(
-        .incompatibleSchema,
-        "The schema was changed concurrently; try again."
-    )
+    package static let schemaMoved = SkyrowError(.incompatibleSchema, "The schema was changed concurrently; try again.")
 
     private static let missingTargetMessage = "A reference leads to a record that does not exist."
 
@@ -166,9 +159,7 @@ extension RecordStore {
     /// Runs `body` with the catalog, and again with a reloaded one if PostgreSQL reports an unknown name.
     ///
     /// Another process or psql may just have changed the schema. Throws database errors as `SkyrowError`.
-    func withCatalog<Success: Sendable>(
-        _ body: (SchemaCatalog) async throws -> Success
-    ) async throws -> Success {
+    func withCatalog<Success: Sendable>(_ body: (SchemaCatalog) async throws -> Success) async throws -> Success {
         try await rulesWatch.requireKnown()
         do {
             var retry = SchemaRetry()

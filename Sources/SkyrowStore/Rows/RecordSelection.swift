@@ -67,13 +67,7 @@ package struct RecordSelection: Sendable {
         for field in fields {
             let type = field.type.column
             namedColumns[field.field] = firstColumn + columns.count
-            select(
-                field.selection(from: alias),
-                field.key,
-                type.kind,
-                type.kindName,
-                reach: field.reach
-            )
+            select(field.selection(from: alias), field.key, type.kind, type.kindName, reach: field.reach)
         }
         var asked = Set(fields.lazy.compactMap(\.reach).flatMap(\.members).map(\.name))
         asked.formUnion(list.members.lazy.map(\.name))

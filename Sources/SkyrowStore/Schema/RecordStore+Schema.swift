@@ -95,10 +95,7 @@ extension SkyrowError {
         case .some(.tooManyColumns):
             SkyrowError(.incompatibleSchema, "The type would have more fields than PostgreSQL allows.")
         case "53200":
-            SkyrowError(
-                .incompatibleSchema,
-                "The change exceeds PostgreSQL's memory; send fewer types at a time."
-            )
+            SkyrowError(.incompatibleSchema, "The change exceeds PostgreSQL's memory; send fewer types at a time.")
         case "2BP01":
             SkyrowError(.incompatibleSchema, "A view or another object of the database depends on this field.")
         case .some(.duplicateTable), .some(.duplicateColumn):

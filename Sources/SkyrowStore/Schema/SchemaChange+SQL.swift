@@ -50,9 +50,7 @@ extension SchemaChange {
                 others += renameInRules(name, to: newName, of: type, in: schema)
             case .deleteRelation(let name, let type):
                 others.append(closing(type, schema))
-                others.append(
-                    "SELECT \(schema)._delete_relation(\(literal: type.rawValue), \(literal: name.rawValue))"
-                )
+                others.append("SELECT \(schema)._delete_relation(\(literal: type.rawValue), \(literal: name.rawValue))")
             }
         }
         if added.values.joined().contains(where: { PostGIS.isNeeded(by: $0.type) }) {

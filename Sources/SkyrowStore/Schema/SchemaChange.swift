@@ -27,11 +27,7 @@ package struct FieldAttributes: Hashable, Sendable {
     /// Whether a column stores these words.
     package var storesWords: Bool
 
-    package init(
-        onDelete: DeleteRule = .restrict,
-        textLanguage: TextLanguage = .words,
-        storesWords: Bool = false
-    ) {
+    package init(onDelete: DeleteRule = .restrict, textLanguage: TextLanguage = .words, storesWords: Bool = false) {
         self.onDelete = onDelete
         self.textLanguage = textLanguage
         self.storesWords = storesWords

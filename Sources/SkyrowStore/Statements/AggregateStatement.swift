@@ -76,10 +76,7 @@ struct AggregateStatement {
         // The statement itself treats owner-only fields as missing.
         let rows = StoredRows(result, plan: plan, for: .unrestricted)
         let count = min(result.rowCount, limit)
-        return AggregateResult(
-            groups: (0..<count).map { rows[$0] },
-            hasMore: limit > 0 && result.rowCount > limit
-        )
+        return AggregateResult(groups: (0..<count).map { rows[$0] }, hasMore: limit > 0 && result.rowCount > limit)
     }
 }
 

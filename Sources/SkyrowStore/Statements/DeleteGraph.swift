@@ -35,9 +35,7 @@ struct DeleteGraph {
                 switch reference.column.onDelete {
                 case .restrict: break
                 case .setNull:
-                    nullifications.append(
-                        Nullification(target: next, table: reference.table, column: reference.column)
-                    )
+                    nullifications.append(Nullification(target: next, table: reference.table, column: reference.column))
                 case .cascade:
                     let source = places[reference.table.name] ?? types.count
                     if source == types.count {

@@ -165,9 +165,7 @@ extension RecordValue {
     }
 
     /// Returns the value with its temporary ids resolved.
-    func resolved(
-        _ resolve: (RecordID) throws(SkyrowError) -> RecordID
-    ) throws(SkyrowError) -> RecordValue {
+    func resolved(_ resolve: (RecordID) throws(SkyrowError) -> RecordID) throws(SkyrowError) -> RecordValue {
         switch self {
         case .reference(let target) where target.isTemporary: .reference(try resolve(target))
         case .json(let text): .json(try text.resolved(resolve))

@@ -145,12 +145,7 @@ struct ListStatement {
     /// The column with the number of records of the array, if it is requested.
     var countColumn: Int? { countsRecords ? width + 2 : nil }
 
-    init(
-        _ list: ResolvedRecordList,
-        members: SQL?,
-        _ text: QueryText,
-        _ visibility: ResolvedVisibility
-    ) {
+    init(_ list: ResolvedRecordList, members: SQL?, _ text: QueryText, _ visibility: ResolvedVisibility) {
         self.list = list
         self.members = members
         self.text = text

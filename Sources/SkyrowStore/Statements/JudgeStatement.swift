@@ -35,11 +35,7 @@ struct JudgeStatement {
         }
     }
 
-    static func template(
-        read: AccessShape,
-        _ scope: AccessShape,
-        on table: RecordTable
-    ) -> StatementTemplate {
+    static func template(read: AccessShape, _ scope: AccessShape, on table: RecordTable) -> StatementTemplate {
         """
         SELECT \(table.wholeRow.columns), coalesce(\(read.condition(on: "r")), false), \
         coalesce(\(scope.condition(on: "r")), false) \
@@ -139,12 +135,7 @@ struct SaveIntent {
             isSameJSON: Self.isSameJSON
         )
         guard !operators.isEmpty else { return values }
-        let refused = rules.fields.refusedOperators(
-            operators.map(\.field),
-            on: record,
-            by: caller,
-            isMember: isMember
-        )
+        let refused = rules.fields.refusedOperators(operators.map(\.field), on: record, by: caller, isMember: isMember)
         return (values + refused).sorted()
     }
 

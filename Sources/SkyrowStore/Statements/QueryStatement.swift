@@ -297,11 +297,7 @@ struct QueryStatement {
     ///
     /// Throws `110 ResourceNotFound` for an empty page if records are required, and `108` if there are further records but the
     /// last sort values are too long for a cursor.
-    func read(
-        _ result: PostgresResult,
-        estimate: Int? = nil,
-        lists: [IncludedList] = []
-    ) throws -> QueryResult {
+    func read(_ result: PostgresResult, estimate: Int? = nil, lists: [IncludedList] = []) throws -> QueryResult {
         let rowCount = recordCount(result)
         let isEmpty = rowCount == 0 && (limit > 0 || result.rowCount == 0)
         if isEmpty, query.isRequired {

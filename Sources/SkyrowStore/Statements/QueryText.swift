@@ -149,11 +149,7 @@ struct QueryText {
     /// ```sql
     /// LEFT JOIN "app"."category" AS "j1" ON "j1"."_id" = "r"."category" AND <access>
     /// ```
-    func join(
-        _ number: Int,
-        _ join: ResolvedJoin,
-        _ visibility: ResolvedVisibility
-    ) -> SQL {
+    func join(_ number: Int, _ join: ResolvedJoin, _ visibility: ResolvedVisibility) -> SQL {
         let alias = alias(number)
         let conditions = visibility.referenced(joined[number].name).map { admission($0, join: number) }
         let access = conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"

@@ -31,9 +31,7 @@ enum SaveCondition {
                 throw SkyrowError.invalidArgument(
                     "The condition of a save can only use the record's own fields.",
                     "_if"
-                ).at(
-                    "predicate"
-                )
+                ).at("predicate")
             }
             return QueryText(visible, resolver).matches(resolved)
         } catch {

@@ -206,10 +206,7 @@ struct SaveStatement {
             }
         }
         guard !targets.isEmpty else { return nil }
-        var references = SaveText.References(
-            targets: targets,
-            hasPending: hasPendingReference(group)
-        )
+        var references = SaveText.References(targets: targets, hasPending: hasPendingReference(group))
         if case .user = database {
             // All records of a private database are the caller's, regardless of the rules of their types.
             references.own = access.standard.read.shape

@@ -171,11 +171,7 @@ struct SettledOperator: Sendable {
     /// - Parameters:
     ///   - unreadable: the fields with values that clients do not see.
     ///   - budget: the remaining budget of the request for evaluating elements.
-    func refusal(
-        on record: Record,
-        unreadable: Set<FieldName>,
-        within budget: inout StepBudget
-    ) -> SkyrowError? {
+    func refusal(on record: Record, unreadable: Set<FieldName>, within budget: inout StepBudget) -> SkyrowError? {
         if form.element != nil, unreadable.contains(field) { return OperatorRefusal.type("array").error(on: field) }
         do throws(SkyrowError) {
             _ = try change.apply(
@@ -194,11 +190,7 @@ struct SettledOperator: Sendable {
 
 extension [SettledOperator] {
     /// Returns the error of the first operator that cannot be applied to a record; nil if all can.
-    func refusal(
-        on record: Record,
-        unreadable: Set<FieldName>,
-        within budget: inout StepBudget
-    ) -> SkyrowError? {
+    func refusal(on record: Record, unreadable: Set<FieldName>, within budget: inout StepBudget) -> SkyrowError? {
         for change in self {
             if let refusal = change.refusal(on: record, unreadable: unreadable, within: &budget) { return refusal }
         }

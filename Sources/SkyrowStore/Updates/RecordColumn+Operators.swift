@@ -149,9 +149,7 @@ extension RecordColumn {
                 [.names(path.steps), .json(member), .json(path.skeleton)]
             )
         case .computeMember(let path, let arithmetic, let operand):
-            return (
-                step, .computeMember(arithmetic), [.names(path.steps), .number(operand), .json(path.skeleton)]
-            )
+            return (step, .computeMember(arithmetic), [.names(path.steps), .number(operand), .json(path.skeleton)])
         case .unsetMember(let path):
             return (step, .unsetMember, [.names(path.steps)])
         default: throw unfit(step)

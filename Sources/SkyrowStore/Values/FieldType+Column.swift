@@ -246,11 +246,7 @@ extension RowPlan.Kind {
     /// Calls `body` with the access list of a column, in its wire form.
     ///
     /// - Parameter isWhole: whether the reader sees entries that name someone.
-    package func withAccess(
-        _ bytes: UnsafeRawBufferPointer,
-        isWhole: Bool = true,
-        _ body: (BorrowedValue) -> Void
-    ) {
+    package func withAccess(_ bytes: UnsafeRawBufferPointer, isWhole: Bool = true, _ body: (BorrowedValue) -> Void) {
         guard case .json(let text) = Self.json(bytes) else { return }
         AccessList.withEmitted(storedJSON: text, isWhole: isWhole) { body(.json($0)) }
     }

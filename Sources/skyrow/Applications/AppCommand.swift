@@ -161,10 +161,7 @@ struct AppDisableCommand: AsyncParsableCommand {
 
 /// `skyrow app enable`
 struct AppEnableCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "enable",
-        abstract: "Enable a disabled application."
-    )
+    static let configuration = CommandConfiguration(commandName: "enable", abstract: "Enable a disabled application.")
 
     @OptionGroup var application: ChangedApplication
 

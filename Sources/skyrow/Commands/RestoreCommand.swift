@@ -34,10 +34,7 @@ struct RestoreCommand: AsyncParsableCommand {
     @Flag(help: "Replace the existing data, which is lost.")
     var replace = false
 
-    @Flag(
-        name: .customLong("dry-run"),
-        help: "Check the archive and show its contents, without running its SQL."
-    )
+    @Flag(name: .customLong("dry-run"), help: "Check the archive and show its contents, without running its SQL.")
     var isDryRun = false
 
     @Flag(

@@ -54,10 +54,7 @@ struct UserDisableCommand: AsyncParsableCommand {
 
 /// `skyrow user enable`
 struct UserEnableCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "enable",
-        abstract: "Enable a disabled account."
-    )
+    static let configuration = CommandConfiguration(commandName: "enable", abstract: "Enable a disabled account.")
 
     @OptionGroup var account: NamedAccount
 

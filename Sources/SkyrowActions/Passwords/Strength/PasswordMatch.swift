@@ -171,11 +171,7 @@ extension PasswordMatch {
     }
 
     /// Repetitions of one part, such as `aaaa` and `abcabc`.
-    private static func repetitions(
-        _ small: [Unicode.Scalar],
-        own: [String: Int],
-        depth: Int
-    ) -> [PasswordMatch] {
+    private static func repetitions(_ small: [Unicode.Scalar], own: [String: Int], depth: Int) -> [PasswordMatch] {
         var found: [PasswordMatch] = []
         guard small.count > 1 else { return [] }
         for period in 1...max(1, small.count / 2) {

@@ -30,10 +30,7 @@ extension ActionService {
                 provider: provider.configuration.name,
                 purpose: request.purpose,
                 nonce: asked.nonce,
-                sealedVerifier: try await store.sealing().seal(
-                    Array(asked.verifier.utf8),
-                    for: FlowSecret.place(hash)
-                ),
+                sealedVerifier: try await store.sealing().seal(Array(asked.verifier.utf8), for: FlowSecret.place(hash)),
                 challenge: request.codeChallenge,
                 redirect: request.redirect,
                 state: request.state,
@@ -44,10 +41,7 @@ extension ActionService {
         )
         switch admission {
         case .begun(let end):
-            return ProviderStart(
-                url: asked.url(at: endpoints.authorization, of: flow, request.purpose),
-                expiresAt: end
-            )
+            return ProviderStart(url: asked.url(at: endpoints.authorization, of: flow, request.purpose), expiresAt: end)
         case .tooMany:
             throw SkyrowError(
                 .rateLimited,
@@ -59,10 +53,7 @@ extension ActionService {
     }
 
     /// Returns the requesting account and session; nil for a login.
-    private func account(
-        for purpose: ProviderFlowPurpose,
-        _ call: Call
-    ) async throws(SkyrowError) -> FlowAccount? {
+    private func account(for purpose: ProviderFlowPurpose, _ call: Call) async throws(SkyrowError) -> FlowAccount? {
         guard purpose != .logIn else { return nil }
         let call = try await byUser(call)
         let user = try call.caller.requiredUserID

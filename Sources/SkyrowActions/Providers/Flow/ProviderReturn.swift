@@ -53,10 +53,7 @@ extension ActionService {
     private func code(for sent: SentBack) async throws(FlowFault) -> String {
         let signIn = sent.signIn
         let endpoints = try await failing { () async throws(SkyrowError) in try await signIn.endpoints() }
-        let code = try sent.response.code(
-            from: sent.provider.configuration.issuers,
-            namesIssuer: endpoints.namesIssuer
-        )
+        let code = try sent.response.code(from: sent.provider.configuration.issuers, namesIssuer: endpoints.namesIssuer)
         let keys = try await failing { () async throws(SkyrowError) in try await store.sealing() }
         guard let bytes = keys.open(sent.flow.sealedVerifier, for: FlowSecret.place(sent.stateHash)),
             let verifier = String(validating: bytes, as: UTF8.self)
@@ -150,9 +147,7 @@ extension ActionService {
         return identity
     }
 
-    private func failing<Success>(
-        _ body: () async throws(SkyrowError) -> Success
-    ) async throws(FlowFault) -> Success {
+    private func failing<Success>(_ body: () async throws(SkyrowError) -> Success) async throws(FlowFault) -> Success {
         do throws(SkyrowError) {
             return try await body()
         } catch {

@@ -40,12 +40,7 @@ final class HTTP2Connection: ChannelInboundHandler, TimedConnection {
     /// When the connection closes in a shutdown of the server.
     private var shutdownDeadline: NIODeadline?
 
-    init(
-        loop: EventLoopContext,
-        peer: ConnectionPeer,
-        refusal: HTTPFault?,
-        onClose: @escaping @Sendable () -> Void
-    ) {
+    init(loop: EventLoopContext, peer: ConnectionPeer, refusal: HTTPFault?, onClose: @escaping @Sendable () -> Void) {
         self.loop = loop
         self.peer = peer
         self.refusal = refusal

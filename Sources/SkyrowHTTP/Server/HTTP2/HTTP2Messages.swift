@@ -25,12 +25,7 @@ extension HTTPRequestHead {
         }
         guard let method, let path, hosts.count <= 1 else { return nil }
         if let host = authority ?? hosts.first { fields.append(("host", host)) }
-        self.init(
-            version: .http2,
-            method: HTTPMethod(rawValue: method),
-            uri: path,
-            headers: HTTPHeaders(fields)
-        )
+        self.init(version: .http2, method: HTTPMethod(rawValue: method), uri: path, headers: HTTPHeaders(fields))
     }
 }
 

@@ -61,9 +61,7 @@ private struct GeoJSONReader {
         case "MultiLineString": return .multiLineString(try lines(coordinates))
         case "Polygon": return .polygon(try lines(coordinates))
         case "MultiPolygon":
-            return .multiPolygon(
-                try list(coordinates) { reader, part throws(GeometryFault) in try reader.lines(part) }
-            )
+            return .multiPolygon(try list(coordinates) { reader, part throws(GeometryFault) in try reader.lines(part) })
         case "Feature", "FeatureCollection":
             throw GeometryFault(message: "A field holds the geometry of a feature, not the feature.")
         default:
