@@ -239,7 +239,5 @@ package final class ObservationRecorder: Sendable {
 
 extension ErrorCode {
     /// Whether the service is at fault.
-    fileprivate var isServerFault: Bool {
-        rawValue >= 10_000 || self == .outcomeUnknown
-    }
+    fileprivate var isServerFault: Bool { rawValue >= 10_000 || self == .outcomeUnknown }
 }

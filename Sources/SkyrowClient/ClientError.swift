@@ -64,7 +64,5 @@ public struct ClientError: Error, Sendable {
 }
 
 extension ClientError: CustomStringConvertible {
-    public var description: String {
-        serverError?.description ?? message
-    }
+    public var description: String { serverError?.description ?? message }
 }

@@ -54,9 +54,7 @@ public struct Field: Hashable, Sendable {
         return field
     }
 
-    private var operand: Operand {
-        function.map { .function($0, keyPath) } ?? .keyPath(keyPath)
-    }
+    private var operand: Operand { function.map { .function($0, keyPath) } ?? .keyPath(keyPath) }
 
     /// The condition of an operator: `Field("tags").compared(by: .containsAny, to: ["red", "blue"])`.
     ///

@@ -167,9 +167,7 @@ extension SkyrowClient {
             } catch {
                 failure = error
             }
-            if failure.serverCode == .accessTokenNotAccepted, needsSession {
-                forget(session)
-            }
+            if failure.serverCode == .accessTokenNotAccepted, needsSession { forget(session) }
             guard
                 let delay = retryPolicy.delay(
                     afterAttempt: number,

@@ -43,7 +43,5 @@ extension SharedArray {
     }
 
     /// The elements, valid for the lifetime of the array.
-    package var buffer: UnsafeBufferPointer<Element> {
-        UnsafeBufferPointer(start: elements, count: count)
-    }
+    package var buffer: UnsafeBufferPointer<Element> { UnsafeBufferPointer(start: elements, count: count) }
 }

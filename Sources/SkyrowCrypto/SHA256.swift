@@ -50,9 +50,7 @@ package struct SHA256Digest: Equatable, Sendable {
         }
     }
 
-    package var bytes: [UInt8] {
-        withUnsafeBytes(of: words) { Array($0) }
-    }
+    package var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
 
     package static func == (a: SHA256Digest, b: SHA256Digest) -> Bool {
         withUnsafeBytes(of: a.words) { a in

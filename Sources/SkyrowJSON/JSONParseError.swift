@@ -24,9 +24,7 @@ package struct JSONParseError: Error, Hashable, Sendable, CustomStringConvertibl
         self.offset = offset
     }
 
-    package var description: String {
-        "\(phrase) (at byte \(offset))"
-    }
+    package var description: String { "\(phrase) (at byte \(offset))" }
 
     private var phrase: String {
         switch reason {

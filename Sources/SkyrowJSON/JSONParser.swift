@@ -291,9 +291,7 @@ struct JSONParser {
         default: throw error(.invalidUTF8, at: p)
         }
         guard end - p >= length, second.contains(p[1]) else { throw error(.invalidUTF8, at: p) }
-        for i in 2..<max(length, 2) where p[i] & 0xC0 != 0x80 {
-            throw error(.invalidUTF8, at: p)
-        }
+        for i in 2..<max(length, 2) where p[i] & 0xC0 != 0x80 { throw error(.invalidUTF8, at: p) }
         return p + length
     }
 }

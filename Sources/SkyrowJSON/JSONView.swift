@@ -164,9 +164,7 @@ extension JSONView {
     }
 
     /// The first element of an array; nil for an empty array and for any other value.
-    package var firstElement: JSONView? {
-        isArray && count > 0 ? at(index + 2) : nil
-    }
+    package var firstElement: JSONView? { isArray && count > 0 ? at(index + 2) : nil }
 
     /// The members of an object as they were sent, including repeated names; empty for any other value.
     package var members: Members {

@@ -10,9 +10,7 @@ package func decimal(_ count: Int) -> String {
 }
 
 extension Duration {
-    package var inSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
-    }
+    package var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 
     /// `1.9 s`
     package var inTenths: String {

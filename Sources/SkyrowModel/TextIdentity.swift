@@ -29,9 +29,7 @@ extension String {
 
     /// Whether the text has 1 to 255 bytes and no NUL: the rule for record ids, user ids, names of roles and values of login
     /// keys, some of which have further rules.
-    package var isName: Bool {
-        (1...AccessList.maximumNameLength).contains(utf8.count) && !hasNUL
-    }
+    package var isName: Bool { (1...AccessList.maximumNameLength).contains(utf8.count) && !hasNUL }
 }
 
 /// A key whose identity is the bytes of a name or id, as in PostgreSQL.

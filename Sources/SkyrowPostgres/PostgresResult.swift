@@ -103,9 +103,7 @@ package final class PostgresResult: @unchecked Sendable {
     ) throws(PostgresError) -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(rowCount)
-        for row in 0..<rowCount {
-            values.append(try decode(row: row, column: column))
-        }
+        for row in 0..<rowCount { values.append(try decode(row: row, column: column)) }
         return values
     }
 

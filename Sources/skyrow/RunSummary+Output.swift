@@ -3,9 +3,7 @@ import SkyrowMaintenance
 
 extension RunSummary {
     /// `{"command":"export","path":"movies","rows":58788,"bytes":6127830,"seconds":1.25,"types":[…]}`
-    var json: String {
-        jsonObject { write(to: $0) }
-    }
+    var json: String { jsonObject { write(to: $0) } }
 
     private func write(to writer: JSONWriter) {
         writer.member("command", command)

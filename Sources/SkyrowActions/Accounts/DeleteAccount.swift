@@ -63,9 +63,7 @@ extension ActionService {
         // The endpoint has checked this already.
         guard call.caller.isMaster else { throw CredentialCheck.masterNeeded }
         let (user, releases) = (deletion.userID, deletion.releases)
-        guard let report = try await delete(user, if: .none, releasing: releases, call) else {
-            throw .userNotFound
-        }
+        guard let report = try await delete(user, if: .none, releasing: releases, call) else { throw .userNotFound }
         return report
     }
 

@@ -16,9 +16,7 @@ struct SignUpData {
         } else {
             try policy.requirePasswords()
             guard !request.authData.isEmpty else { throw LoginData.missing(loginKeys) }
-            guard let password = request.password else {
-                throw .invalidArgument("Choose a password.", "password")
-            }
+            guard let password = request.password else { throw .invalidArgument("Choose a password.", "password") }
             self.password = try Password.checkedNew(password, argument: "password")
             fields = try LoginData(request.authData, loginKeys: loginKeys).fields
         }

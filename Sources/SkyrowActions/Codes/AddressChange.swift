@@ -10,16 +10,12 @@ extension ActionService {
     /// service sends no mail.
     func requestAddressChange(_ change: EmailChange, _ call: Call) async throws(SkyrowError) -> CodeTicket {
         let user = try call.caller.requiredUserID
-        guard configuration.mail != nil else {
-            throw SkyrowError(.notSupported, "This service does not send mail.")
-        }
+        guard configuration.mail != nil else { throw SkyrowError(.notSupported, "This service does not send mail.") }
         guard let key = store.loginKeys.first(where: { $0.rawValue.isSameText(as: "email") }) else {
             throw SkyrowError(.notSupported, "Accounts of this service do not log in with an address.")
         }
         try await requireProof(of: user, change.password, call)
-        guard MailAddress(change.email) != nil else {
-            throw .invalidArgument("Send a valid email address.", "email")
-        }
+        guard MailAddress(change.email) != nil else { throw .invalidArgument("Send a valid email address.", "email") }
         try configuration.accounts.check(.string(change.email), of: key)
         return try await issue(.email, to: change.email, for: user, language: change.language, from: call.client)
     }

@@ -68,9 +68,7 @@ extension ActionService {
 
     /// Throws `111 NotSupported` if the service sends no mail, or passwords are switched off.
     fileprivate func requestReset(_ request: CodeRequest, _ call: Call) async throws(SkyrowError) -> CodeTicket {
-        guard configuration.mail != nil else {
-            throw SkyrowError(.notSupported, "This service does not send mail.")
-        }
+        guard configuration.mail != nil else { throw SkyrowError(.notSupported, "This service does not send mail.") }
         try configuration.accounts.requirePasswords()
         return try await issue(.reset, to: request.email, language: request.language, from: call.client)
     }
@@ -205,9 +203,7 @@ extension ActionService {
         guard call.caller.isMaster else { throw CredentialCheck.masterNeeded }
         let password = try configuration.accounts.accepted(new.password, argument: "password")
         let user = new.userID
-        guard let credentials = try await store.users.credentials(of: user) else {
-            throw SkyrowError.userNotFound
-        }
+        guard let credentials = try await store.users.credentials(of: user) else { throw SkyrowError.userNotFound }
         if let suspension = credentials.suspension, !suspension.isOver(at: clock.now()) { throw suspension.error }
         let hash = try await newPasswordHash(password, of: user, from: call.client)
         defer { passwordIsReset(user) }

@@ -26,9 +26,7 @@ extension LiveDispatcher {
             try await store.publish()
             let published = try await store.publishedTables()
             _ = try await store.recordSchema()
-            guard let table = store.cache.current.tables[type] else {
-                throw SkyrowError.recordTypeNotFound
-            }
+            guard let table = store.cache.current.tables[type] else { throw SkyrowError.recordTypeNotFound }
             if published[table.oid] != nil { return }
             if former == table.oid { break }
             former = table.oid

@@ -241,9 +241,7 @@ extension LiveRegistry {
         )
         let hasRoom = countMembers(of: number)
         guard matches, membership.count(of: number) > limits.members || !hasRoom else { return }
-        for subscriber in group.subscribers {
-            outgoing.dispatch.resets.append((subscriber, .gap))
-        }
+        for subscriber in group.subscribers { outgoing.dispatch.resets.append((subscriber, .gap)) }
     }
 
     private mutating func send(

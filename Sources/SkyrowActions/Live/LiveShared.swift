@@ -17,9 +17,7 @@ final class LiveHolder: Sendable {
     }
 
     /// The user or client against whose limits its subscriptions count; nil for the operator.
-    var share: LiveShare? {
-        caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client)
-    }
+    var share: LiveShare? { caller.isOperator ? nil : caller.userID.map { .user($0) } ?? .client(client) }
 
     /// The client whose shares its subscriptions take; nil for the operator, and for a client without an address.
     var paying: ClientKey? { caller.isOperator || client == .none ? nil : client }

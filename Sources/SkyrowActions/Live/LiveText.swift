@@ -92,9 +92,7 @@ enum LiveText {
             writer.string(token)
         }
         writer.endObject()
-        if isReady {
-            writer.member("ready", true)
-        }
+        if isReady { writer.member("ready", true) }
         writer.endObject()
         return LiveMessage(.checkpoint, parameters: [writer.bytes], token: tokens.count == 1 ? tokens[0].token : nil)
     }
@@ -109,12 +107,8 @@ enum LiveText {
         writer.beginObject()
         writer.member("subscription", name)
         writer.member("reason", reason.rawValue)
-        if reason == .session {
-            writer.member("code", ErrorCode.accessTokenNotAccepted.rawValue)
-        }
-        if let token {
-            writer.member("token", token)
-        }
+        if reason == .session { writer.member("code", ErrorCode.accessTokenNotAccepted.rawValue) }
+        if let token { writer.member("token", token) }
         if let pause {
             writer.key("retry_after")
             let (seconds, attoseconds) = pause.components

@@ -67,9 +67,7 @@ struct SubscriptionIndex {
     }
 
     /// The number of groups that every change of their type is judged for.
-    var scannedCount: Int {
-        databases.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.scanned.count } }
-    }
+    var scannedCount: Int { databases.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.scanned.count } } }
 
     /// Returns whether a predicate is judged for every change of the type.
     static func isScanned(_ predicate: ResolvedPredicate?) -> Bool {

@@ -117,9 +117,7 @@ struct SubscriptionTerms: Equatable, Sendable {
 
 extension ResolvedColumn {
     /// Whether the stored value is compared as it is.
-    private var isPlain: Bool {
-        join == nil && scope == nil && reading == .stored && !folds
-    }
+    private var isPlain: Bool { join == nil && scope == nil && reading == .stored && !folds }
 
     fileprivate var valuePlace: SubscriptionTerm.Place? {
         guard isPlain else { return nil }

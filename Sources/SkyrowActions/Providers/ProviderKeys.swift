@@ -39,9 +39,7 @@ extension FetchedKeys {
             }
             return keys.elements.compactMap { SigningKey($0) }
         }
-        guard !keys.isEmpty else {
-            throw WebFailure("The provider has no signing key for RSA, P-256 or Ed25519.")
-        }
+        guard !keys.isEmpty else { throw WebFailure("The provider has no signing key for RSA, P-256 or Ed25519.") }
         maximumAge = document.maximumAge
         date = document.date
     }

@@ -72,9 +72,7 @@ package final class ReadAdmission: Sendable {
     }
 
     /// The numbers of running and waiting reads.
-    var counts: ReadCounts {
-        state.withLock { ReadCounts(running: $0.queue.running, waiting: $0.queue.waiting) }
-    }
+    var counts: ReadCounts { state.withLock { ReadCounts(running: $0.queue.running, waiting: $0.queue.waiting) } }
 
     /// Waits until a read of this client is admitted; `leave` ends it.
     ///

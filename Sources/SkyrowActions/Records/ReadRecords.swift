@@ -57,9 +57,7 @@ extension ActionService {
 
     /// Throws `102 PermissionDenied` without the master key: plans disclose numbers of records.
     private func explainedAccess(to database: DatabaseName, by caller: Caller) throws(SkyrowError) -> RecordAccess {
-        guard caller.isOperator else {
-            throw SkyrowError(.permissionDenied, "\"explain\" requires the master key.")
-        }
+        guard caller.isOperator else { throw SkyrowError(.permissionDenied, "\"explain\" requires the master key.") }
         return try recordAccess(to: database, for: .reading, by: caller)
     }
 }

@@ -52,9 +52,7 @@ struct TokenHash: Hashable, Sendable {
     }
 
     /// The 32 bytes to store.
-    var bytes: [UInt8] {
-        withUnsafeBytes(of: words) { Array($0) }
-    }
+    var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
 
     static func == (a: TokenHash, b: TokenHash) -> Bool {
         a.words == b.words

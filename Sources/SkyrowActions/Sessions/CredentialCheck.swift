@@ -54,9 +54,7 @@ struct CredentialCheck {
         let key = try self.key(credentials, keys: keys, at: now())
         switch requirement {
         case .key, .master, .masterOrDevelopment:
-            guard key != .none else {
-                throw SkyrowError(.notAuthenticated, "Send an API key with this request.")
-            }
+            guard key != .none else { throw SkyrowError(.notAuthenticated, "Send an API key with this request.") }
             return .settled(try judge(nil, key: key, at: .negativeInfinity))
         case .keyOrToken, .user, .userOrMaster, .administrator:
             if let token = credentials.tokenHash { return .session(token, key: key) }

@@ -32,9 +32,7 @@ struct SessionCache {
 
     /// Returns the session, while its entry is fresh.
     mutating func session(_ token: TokenHash, at now: ContinuousClock.Instant) -> StoredSession? {
-        if let entry = young[token] {
-            return fresh(entry, at: now)
-        }
+        if let entry = young[token] { return fresh(entry, at: now) }
         guard let entry = old.removeValue(forKey: token), let session = fresh(entry, at: now) else { return nil }
         keep(entry, for: token)
         return session

@@ -99,9 +99,7 @@ extension ActionService {
             () async throws(SkyrowError) in
             try await self.store.users.credentials(of: user)
         }
-        guard let found, verdict.isRight else {
-            throw SkyrowError(.invalidCredentials, "The password is wrong.")
-        }
+        guard let found, verdict.isRight else { throw SkyrowError(.invalidCredentials, "The password is wrong.") }
         return found
     }
 }

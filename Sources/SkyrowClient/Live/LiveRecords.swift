@@ -84,9 +84,7 @@ extension LiveQuery {
     ///
     /// The first snapshot comes when all matching records have arrived, then one after each commit that changes them; changes
     /// during the processing of a snapshot are in the next.
-    public var records: LiveSnapshots {
-        LiveSnapshots(query: self)
-    }
+    public var records: LiveSnapshots { LiveSnapshots(query: self) }
 }
 
 /// The records of a live query, as a new snapshot whenever they change.

@@ -175,9 +175,7 @@ extension LiveStream {
         }
         do {
             let stream = try await client.openStream(body, session: session)
-            guard stream.isEventStream else {
-                return try await refusal(of: stream, generation, client, session)
-            }
+            guard stream.isEventStream else { return try await refusal(of: stream, generation, client, session) }
             for try await bytes in stream.body {
                 wasOpen = true
                 state.withLock { $0.heard += 1 }

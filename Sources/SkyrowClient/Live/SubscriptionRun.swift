@@ -58,9 +58,7 @@ final class StreamLink {
 
     /// Waits for the next item of the stream.
     func listen() async throws(ClientError) -> LiveItem {
-        guard let item = await subscription.next() else {
-            throw ClientError(.cancelled, "The live query has ended.")
-        }
+        guard let item = await subscription.next() else { throw ClientError(.cancelled, "The live query has ended.") }
         if case .reset(.session, _, _) = item {
             throw .refused(SkyrowError(.accessTokenNotAccepted, "The session has ended; log in again."))
         }

@@ -55,7 +55,5 @@ struct ApplicationFinder: Sendable {
 
 extension Credentials {
     /// Whether there is neither a key nor a token.
-    fileprivate var isEmpty: Bool {
-        (key ?? "").isEmpty && (accessToken ?? "").isEmpty && sessionHash == nil
-    }
+    fileprivate var isEmpty: Bool { (key ?? "").isEmpty && (accessToken ?? "").isEmpty && sessionHash == nil }
 }

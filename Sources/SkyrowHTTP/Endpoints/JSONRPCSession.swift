@@ -184,9 +184,7 @@ struct JSONRPCSession: Sendable {
                 from: sender
             )
         }
-        if let parameters = call.parameters {
-            return read(action, parameters: parameters, from: sender)
-        }
+        if let parameters = call.parameters { return read(action, parameters: parameters, from: sender) }
         do throws(JSONParseError) {
             return try JSONDocument.read(.emptyJSONObject) {
                 read(action, parameters: $0, from: sender)

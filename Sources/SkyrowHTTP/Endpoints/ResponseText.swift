@@ -97,9 +97,7 @@ extension SkyrowError {
 
     /// Adds to an error about a too large result the parameters by which the action's result becomes smaller.
     fileprivate func about(_ action: ActionDescription?, limit: Int) -> SkyrowError {
-        guard code == .payloadTooLarge, let narrowing = action?.narrowing else {
-            return self
-        }
+        guard code == .payloadTooLarge, let narrowing = action?.narrowing else { return self }
         var error = self
         error.message = "The result is too large for one response: \(narrowing.advice)."
         error.info["arguments"] = .list(narrowing.parameters.map { .string($0) })

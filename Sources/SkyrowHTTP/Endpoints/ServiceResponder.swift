@@ -313,9 +313,7 @@ package struct ServiceResponder: HTTPResponder {
         response.fields.append(HTTPField("x-skygear-request-id", id.description))
         if client.isSecure, let strictTransport { response.fields.append(strictTransport) }
         // The refusal of a rate-limited call has a more exact time.
-        if response.status == .serviceUnavailable {
-            response.fields.append(HTTPField("retry-after", "1"))
-        }
+        if response.status == .serviceUnavailable { response.fields.append(HTTPField("retry-after", "1")) }
         return response
     }
 }

@@ -27,9 +27,7 @@ extension ErrorCode {
     }
 
     /// Whether the failure is the service's fault, so that an operator should investigate it.
-    var isServerFault: Bool {
-        rawValue >= 10_000 || self == .outcomeUnknown
-    }
+    var isServerFault: Bool { rawValue >= 10_000 || self == .outcomeUnknown }
 }
 
 extension SkyrowError {

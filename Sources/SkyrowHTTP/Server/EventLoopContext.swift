@@ -48,9 +48,7 @@ final class EventLoopContext {
     }
 
     /// How long a client may read nothing of its responses; at least one tick.
-    var patience: TimeAmount {
-        max(unreadResponses.patience(usual: limits.writeStall), limits.tick)
-    }
+    var patience: TimeAmount { max(unreadResponses.patience(usual: limits.writeStall), limits.tick) }
 
     // MARK: - Deadlines
 
@@ -79,8 +77,6 @@ final class EventLoopContext {
 
     private func checkDeadlines(now: NIODeadline) {
         // A copy, since a connection that closes here removes itself.
-        for connection in Array(connections.values) {
-            connection.checkDeadlines(now: now)
-        }
+        for connection in Array(connections.values) { connection.checkDeadlines(now: now) }
     }
 }

@@ -47,9 +47,7 @@ final class HTTP1Connection: ChannelDuplexHandler, RemovableChannelHandler, Time
     /// The bytes of a streamed response written without a pause; the loop serves other connections between bursts.
     var burst = 0
     /// The stall timer, while the client has bytes to read; nil while it reads as fast as it is served.
-    var stall: Stall? {
-        didSet { loop.unreadResponses.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) }
-    }
+    var stall: Stall? { didSet { loop.unreadResponses.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) } }
 
     /// - Parameter refusal: The response to a connection above the limit.
     init(

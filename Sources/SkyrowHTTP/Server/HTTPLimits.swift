@@ -122,9 +122,7 @@ package struct HTTPLimits: Sendable, Hashable {
     }
 
     /// Minimum bytes of a body in each `bodyWindow`.
-    var bodyProgress: Int {
-        Int(Double(bodyRate) * Double(bodyWindow.nanoseconds) / 1e9)
-    }
+    var bodyProgress: Int { Int(Double(bodyRate) * Double(bodyWindow.nanoseconds) / 1e9) }
 
     /// How often deadlines are checked: a quarter of the shortest one, between 5 ms and 1 s.
     var tick: TimeAmount {

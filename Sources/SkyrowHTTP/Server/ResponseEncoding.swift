@@ -12,9 +12,7 @@ extension HTTPResponse {
         } else {
             buffer.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
         }
-        if status.mayHaveResponseBody {
-            writeBodyFields(into: &buffer, version: version)
-        }
+        if status.mayHaveResponseBody { writeBodyFields(into: &buffer, version: version) }
         buffer.writeBytes(date)
         if cacheControl == nil {
             buffer.writeBytes(HTTPResponse.commonLines)
@@ -26,9 +24,7 @@ extension HTTPResponse {
         } else if version.minor == 0 {
             buffer.writeStaticString("connection: keep-alive\r\n")
         }
-        for field in fields {
-            buffer.write(field)
-        }
+        for field in fields { buffer.write(field) }
         buffer.writeStaticString("\r\n")
     }
 
@@ -67,9 +63,7 @@ extension HTTPResponse {
     private static let commonLines = usualFields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
 
     /// The approximate size of the head in bytes.
-    var headSize: Int {
-        256 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
-    }
+    var headSize: Int { 256 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } }
 }
 
 extension ByteBuffer {

@@ -25,9 +25,7 @@ struct LiveQueryParameters: Sendable {
             guard let name = FormFields.decoded(parts[0].utf8),
                 let value = FormFields.decoded(parts.count > 1 ? parts[1].utf8 : "".utf8[...])
             else { throw .invalidArgument("The query string is not percent-encoded UTF-8.") }
-            guard seen.insert(name).inserted else {
-                throw .invalidArgument("The parameter is given twice.", name)
-            }
+            guard seen.insert(name).inserted else { throw .invalidArgument("The parameter is given twice.", name) }
             try add(name, value)
         }
     }

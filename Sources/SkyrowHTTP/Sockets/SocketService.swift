@@ -56,9 +56,7 @@ final class SocketService: Sendable {
         } catch {
             return .refusal(of: error)
         }
-        guard connections.limits.isOn else {
-            return .failure(.liveIsOff, in: .rpc(.null), status: .notFound, .http)
-        }
+        guard connections.limits.isOn else { return .failure(.liveIsOff, in: .rpc(.null), status: .notFound, .http) }
         guard !drain.hasBegun else {
             let error = SkyrowError(.overloaded, "The service is shutting down; try again in a moment.")
             return .failure(error, in: .rpc(.null), status: .serviceUnavailable, .http)

@@ -61,9 +61,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     /// The content of the pong that is sent once the client reads.
     var owedPong: ByteBuffer?
     /// The stall timer, while the client has bytes to read; nil while it reads as fast as it is served.
-    var stall: Stall? {
-        didSet { loop.unreadResponses.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) }
-    }
+    var stall: Stall? { didSet { loop.unreadResponses.add((stall?.bytes ?? 0) - (oldValue?.bytes ?? 0)) } }
 
     /// - Parameter usage: The usage to which the memory of its messages is charged.
     init(
@@ -138,9 +136,7 @@ final class WebSocketConnection: ChannelDuplexHandler, TimedConnection {
     }
 
     /// Reading is suspended while enough calls run or the client does not read its responses.
-    private var holdsBackReads: Bool {
-        lifecycle.isOpen && (waiting != nil || calls.count >= loop.limits.live.calls)
-    }
+    private var holdsBackReads: Bool { lifecycle.isOpen && (waiting != nil || calls.count >= loop.limits.live.calls) }
 
     func resumeReading() {
         if heldRead.resumes(unless: holdsBackReads) { context?.read() }

@@ -103,7 +103,5 @@ struct WebSocketInput {
 }
 
 extension ByteBuffer {
-    var isValidUTF8: Bool {
-        withUnsafeReadableBytes { String(validating: $0, as: UTF8.self) != nil }
-    }
+    var isValidUTF8: Bool { withUnsafeReadableBytes { String(validating: $0, as: UTF8.self) != nil } }
 }

@@ -38,9 +38,7 @@ package final class ServerCertificate: Service {
     }
 
     /// The TLS context of new connections.
-    var context: NIOSSLContext {
-        state.withLock { $0.context }
-    }
+    var context: NIOSSLContext { state.withLock { $0.context } }
 
     /// Checks the files periodically until the service shuts down.
     package func run() async throws {

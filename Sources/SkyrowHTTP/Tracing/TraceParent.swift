@@ -62,7 +62,5 @@ package struct TraceParent: Hashable, Sendable, CustomStringConvertible {
         self.init(traceID: traceID, spanID: spanID, isSampled: flags & 1 == 1)
     }
 
-    package var description: String {
-        "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")"
-    }
+    package var description: String { "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")" }
 }

@@ -107,9 +107,7 @@ package struct ExportRun: Sendable {
         case .standardOutput:
             for type in types { try await copy(type, to: ExportOutput(descriptor: FileDescriptor(owning: dup(1)))) }
         case .file(let path):
-            for type in types {
-                try await copy(type, to: ExportOutput(path: path, replacing: settings.overwrites))
-            }
+            for type in types { try await copy(type, to: ExportOutput(path: path, replacing: settings.overwrites)) }
         case .directory(let path):
             let directory = try ExportDirectory(path: path, replacing: settings.overwrites)
             for type in types {

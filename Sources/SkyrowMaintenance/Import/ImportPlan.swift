@@ -131,9 +131,7 @@ package struct ImportPlan: Hashable, Sendable {
     package var hasRows: Bool { !reserved.isEmpty }
 
     /// The columns that the store writes.
-    var importColumns: ImportColumns {
-        ImportColumns(type: type, reserved: reserved, fields: fields)
-    }
+    var importColumns: ImportColumns { ImportColumns(type: type, reserved: reserved, fields: fields) }
 
     /// The columns for the reader of a file with rows; nil for other files.
     package var table: [ImportReading.Column]? {

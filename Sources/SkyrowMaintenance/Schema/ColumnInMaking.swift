@@ -138,9 +138,7 @@ struct ColumnInMaking {
             "ALTER TABLE \(table) DROP COLUMN \(column)",
             "ALTER TABLE \(table) RENAME COLUMN \(name) TO \(column)",
         ]
-        for index in indexes {
-            statements.append("ALTER INDEX \(schema).\(index.made) RENAME TO \(index.name)")
-        }
+        for index in indexes { statements.append("ALTER INDEX \(schema).\(index.made) RENAME TO \(index.name)") }
         let text: SQL = comment.map { "\(literal: $0)" } ?? "NULL"
         statements.append("COMMENT ON COLUMN \(table).\(column) IS \(text)")
         return statements

@@ -51,9 +51,7 @@ package struct FieldConversion: Hashable, Sendable {
         var statements: [SQL] = from == .string ? [StoredWords.removal(field, of: type, in: schema)] : []
         for name in foreignKeys { statements.append("ALTER TABLE \(table) DROP CONSTRAINT \(try SQLIdentifier(name))") }
         for name in indexes { statements.append("DROP INDEX \(schema).\(try SQLIdentifier(name))") }
-        if from == .sequence {
-            statements += ["\(alter) DROP IDENTITY IF EXISTS", "\(alter) DROP NOT NULL"]
-        }
+        if from == .sequence { statements += ["\(alter) DROP IDENTITY IF EXISTS", "\(alter) DROP NOT NULL"] }
         if hasDefault { statements.append("\(alter) DROP DEFAULT") }
         if isNarrowing, !isGradual {
             // Without the lock, values that others write meanwhile would be missed.

@@ -95,9 +95,7 @@ struct SchemaSchedule: Hashable, Sendable {
                 }
             case .indexing?:
                 atOnce.append(change)
-                if case .addField(let field, _, _, _) = common {
-                    later.append(.buildReferenceIndex(field, of: type))
-                }
+                if case .addField(let field, _, _, _) = common { later.append(.buildReferenceIndex(field, of: type)) }
             case .checking?, nil: atOnce.append(change)
             }
         case .setTextLanguage(_, isStored: true, _, _, _):

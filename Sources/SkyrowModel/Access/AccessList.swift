@@ -84,17 +84,13 @@ extension AccessList {
         return mine.elementsEqual(others)
     }
 
-    private var withoutOwner: some Sequence<AccessEntry> {
-        entries.lazy.filter { $0.subject != .owner }
-    }
+    private var withoutOwner: some Sequence<AccessEntry> { entries.lazy.filter { $0.subject != .owner } }
 
     /// Whether an entry names a user, a role, a group, a key or a relation.
     package var namesSomeone: Bool { entries.contains { $0.subject.name != nil } }
 
     /// The part of the list that every reader of its record sees: the entries that name no user, role, group, key or relation.
-    package var shownToAll: AccessList {
-        AccessList(entries.filter { $0.subject.name == nil })
-    }
+    package var shownToAll: AccessList { AccessList(entries.filter { $0.subject.name == nil }) }
 
     /// The relations of users in the entries; they come last in the order of ``Subject``.
     package var relations: [Subject.Relation] {

@@ -32,9 +32,7 @@ extension FieldRuleGroups {
         )
     }
 
-    package var isEmpty: Bool {
-        ofType.isEmpty && ofEveryField.isEmpty && ofEveryType.isEmpty && ofAll.isEmpty
-    }
+    package var isEmpty: Bool { ofType.isEmpty && ofEveryField.isEmpty && ofEveryType.isEmpty && ofAll.isEmpty }
 
     /// The fields with rules that name them.
     package var names: Set<FieldName> { Set(ofType.keys).union(ofEveryType.keys) }

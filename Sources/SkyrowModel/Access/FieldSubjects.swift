@@ -60,9 +60,7 @@ extension FieldSubjects: ExpressibleByArrayLiteral {
 
 /// The form in tables: the key of a subject, after `!` when it is denied.
 extension FieldSubjects {
-    package var keys: [String] {
-        entries.map { $0.allows ? $0.subject.key : "!" + $0.subject.key }
-    }
+    package var keys: [String] { entries.map { $0.allows ? $0.subject.key : "!" + $0.subject.key } }
 
     /// nil when a key names no subject that a rule about the use may name.
     package init?(keys: [String], for use: FieldUse) {

@@ -126,9 +126,7 @@ package final class RecordAccess: Sendable {
             guard let user = caller.userID else { throw .privateNeedsUser }
             return .user(user)
         case .user(let owner):
-            guard caller.isMaster || caller.userID == owner else {
-                throw .databaseOfAnother
-            }
+            guard caller.isMaster || caller.userID == owner else { throw .databaseOfAnother }
             return .user(owner)
         case .union:
             guard caller.isMaster else { throw .unionNeedsMaster }

@@ -54,7 +54,5 @@ extension ClassRule {
 
 extension Subject {
     /// Whether only the caller, not the record, determines who is the subject, and not every user is.
-    package var isOfCaller: Bool {
-        !dependsOnRecord && kind != .everyone && kind != .users
-    }
+    package var isOfCaller: Bool { !dependsOnRecord && kind != .everyone && kind != .users }
 }

@@ -49,9 +49,7 @@ package struct ClientAddress: Hashable, Sendable {
         self.init(high: high, low: low)
     }
 
-    package var isIPv4: Bool {
-        high == 0 && low & ~0xffff_ffff == ClientAddress.mappedPrefix
-    }
+    package var isIPv4: Bool { high == 0 && low & ~0xffff_ffff == ClientAddress.mappedPrefix }
 
     /// Returns the network of `length` bits that contains the address; an IPv4 address, and every other address in ::/64, is
     /// returned as it is.

@@ -70,9 +70,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let invalidParams = ErrorCode(rawValue: -32602)
 
     /// The name that is sent with the code; `ErrorCode(<n>)` for a code that this version does not define.
-    public var name: String {
-        ErrorCode.names[self] ?? "ErrorCode(\(rawValue))"
-    }
+    public var name: String { ErrorCode.names[self] ?? "ErrorCode(\(rawValue))" }
 
     /// Every code of the registry, in ascending order.
     package static let registered = names.keys.sorted { $0.rawValue < $1.rawValue }
@@ -162,9 +160,7 @@ public struct SkyrowError: Error, Hashable, Sendable {
 }
 
 extension SkyrowError: CustomStringConvertible {
-    public var description: String {
-        "\(code.name) (\(code.rawValue)): \(message)"
-    }
+    public var description: String { "\(code.name) (\(code.rawValue)): \(message)" }
 }
 
 /// A member of an error's `info`.

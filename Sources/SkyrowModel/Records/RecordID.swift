@@ -50,9 +50,7 @@ public struct RecordID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// True for `"post/$1"`, a name that is valid within one request and replaced by a fresh id everywhere in it.
-    public var isTemporary: Bool {
-        id.utf8.first == UInt8(ascii: "$")
-    }
+    public var isTemporary: Bool { id.utf8.first == UInt8(ascii: "$") }
 
     public var description: String { "\(type)/\(id)" }
 

@@ -97,9 +97,7 @@ extension PostgresConnection {
     }
 
     /// Whether the next result has not arrived yet, so that reading it would block.
-    var wouldBlock: Bool {
-        PQisBusy(handle) != 0
-    }
+    var wouldBlock: Bool { PQisBusy(handle) != 0 }
 
     /// Makes libpq return the rows of the next result one by one; must be called before the result is read.
     func expectSingleRows() {

@@ -28,9 +28,7 @@ struct SessionSettings {
     /// - Parameter serverVersion: In libpq's form, 150004 for 15.4.
     init(of configuration: PostgresConfiguration, role: ConnectionRole, serverVersion: Int32) {
         var values = Self.defaults.merging(configuration.sessionSettings) { _, own in own }
-        if let path = configuration.searchPath {
-            values["search_path"] = path.map(\.quoted).joined(separator: ", ")
-        }
+        if let path = configuration.searchPath { values["search_path"] = path.map(\.quoted).joined(separator: ", ") }
         switch role {
         case .read, .write, .listen:
             break

@@ -31,7 +31,5 @@ extension Duration {
     }
 
     /// The duration in whole milliseconds for PostgreSQL's timeouts; at least one unless it is zero.
-    var settingMilliseconds: Int64 {
-        nanoseconds == 0 ? 0 : max(1, nanoseconds / 1_000_000)
-    }
+    var settingMilliseconds: Int64 { nanoseconds == 0 ? 0 : max(1, nanoseconds / 1_000_000) }
 }

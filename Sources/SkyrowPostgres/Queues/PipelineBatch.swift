@@ -231,9 +231,7 @@ struct PipelineBatch {
     }
 
     /// The requests of the statement that the server is running.
-    private var current: Range<Int> {
-        statements.first { $0.members.contains(worker.progress) }?.members ?? 0..<0
-    }
+    private var current: Range<Int> { statements.first { $0.members.contains(worker.progress) }?.members ?? 0..<0 }
 
     /// Finds the statement that failed the group commit, if it failed, and records the consequences for the next groups and for
     /// statements of the same shape.

@@ -25,9 +25,7 @@ package struct InternalSchema: Hashable, Sendable {
         return isPlain ? name : quoted
     }
 
-    package var identifier: SQLIdentifier {
-        SQLIdentifier(internal: application)
-    }
+    package var identifier: SQLIdentifier { SQLIdentifier(internal: application) }
 
     /// Whether the name is that of the application plus the suffix, without truncation.
     fileprivate var isWhole: Bool {

@@ -221,9 +221,7 @@ extension PostgresConnection {
     /// Runs statements without values through PostgreSQL's simple query protocol.
     func runScript(_ sql: SQL) throws(PostgresError) {
         if let failure = sql.bindings.failure { throw failure }
-        guard sql.bindings.isEmpty else {
-            throw PostgresError(code: .misuse, message: "A script cannot have values")
-        }
+        guard sql.bindings.isEmpty else { throw PostgresError(code: .misuse, message: "A script cannot have values") }
         guard PQsendQuery(handle, sql.text) == 1 else {
             throw PostgresError(code: .connectionLost, message: lastMessage)
         }

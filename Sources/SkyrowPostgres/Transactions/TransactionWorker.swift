@@ -158,9 +158,7 @@ final class TransactionSession {
         defer { _ = gate.end() }
         currentJob = job
         defer { currentJob = nil }
-        guard !job.isCancelled.load(ordering: .sequentiallyConsistent) else {
-            return .failure(CancellationError())
-        }
+        guard !job.isCancelled.load(ordering: .sequentiallyConsistent) else { return .failure(CancellationError()) }
         do throws(PostgresError) {
             return .success(try body(self))
         } catch {
@@ -210,9 +208,7 @@ final class TransactionSession {
 
     /// Returns the connection on which the transaction began.
     func currentConnection() throws(PostgresError) -> PostgresConnection {
-        guard let connection, connection.isUsable else {
-            throw PostgresError(code: .connectionLost)
-        }
+        guard let connection, connection.isUsable else { throw PostgresError(code: .connectionLost) }
         return connection
     }
 }

@@ -1,8 +1,6 @@
 /// An array of bytes is `bytea`; any other array is a one-dimensional PostgreSQL array.
 extension Array: PostgresEncodable where Element: PostgresArrayElement {
-    package static var postgresType: PostgresOID {
-        Element.self == UInt8.self ? .bytea : Element.postgresArrayType
-    }
+    package static var postgresType: PostgresOID { Element.self == UInt8.self ? .bytea : Element.postgresArrayType }
 
     package func encode(into encoder: inout PostgresEncoder) throws(PostgresError) {
         // The type is checked first because an empty array of any kind can be cast to one of bytes.
@@ -49,9 +47,7 @@ extension Array: PostgresDecodable where Element: PostgresDecodable {
         guard count >= 0, Int(count) <= bytes.count / 4 else { throw undecodable(type: type, isNull: false) }
         var elements: [Element] = []
         elements.reserveCapacity(Int(count))
-        for _ in 0..<count {
-            elements.append(try Element.decode(reader.nextElement(), type: elementType))
-        }
+        for _ in 0..<count { elements.append(try Element.decode(reader.nextElement(), type: elementType)) }
         return elements
     }
 }

@@ -29,7 +29,5 @@ extension PostgresName: PostgresArrayElement, PostgresDecodable {
 
 extension SQLIdentifier {
     /// The OID of the schema with this name, as in `relnamespace`.
-    package var namespace: SQL {
-        "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(name)))"
-    }
+    package var namespace: SQL { "(SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = \(PostgresName(name)))" }
 }

@@ -118,9 +118,7 @@ extension JSONWriter {
             endObject()
         }
         endArray()
-        if action != .create {
-            member("mode", rule.mode.rawValue)
-        }
+        if action != .create { member("mode", rule.mode.rawValue) }
         endObject()
     }
 }
@@ -182,9 +180,7 @@ extension FieldSubjects {
             // {"deny": {"role": "guest"}} applies to callers to whom no earlier entry applies.
             let denied = element.isObject && element.count == 1 ? element["deny"] : nil
             let subject = try Subject(ofRule: denied ?? element)
-            guard subject.fits(use) else {
-                throw .invalidArgument("A field rule cannot name \"\(subject.member)\".")
-            }
+            guard subject.fits(use) else { throw .invalidArgument("A field rule cannot name \"\(subject.member)\".") }
             guard denied == nil || subject.isDeniable else {
                 throw .invalidArgument("A field rule cannot deny keys: a request may omit its key.")
             }
@@ -210,9 +206,7 @@ extension JSONWriter {
         beginArray()
         for entry in rule.entries {
             beginObject()
-            if !entry.allows {
-                beginObject("deny")
-            }
+            if !entry.allows { beginObject("deny") }
             member(for: entry.subject)
             if !entry.allows { endObject() }
             endObject()

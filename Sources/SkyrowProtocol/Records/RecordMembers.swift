@@ -89,11 +89,7 @@ extension JSONWriter {
     }
 
     func writeOptions(isAtomic: Bool, idempotencyKey: String?) {
-        if isAtomic {
-            member("atomic", true)
-        }
-        if let idempotencyKey {
-            member("idempotency_key", idempotencyKey)
-        }
+        if isAtomic { member("atomic", true) }
+        if let idempotencyKey { member("idempotency_key", idempotencyKey) }
     }
 }

@@ -55,15 +55,11 @@ extension JSONWriter {
                 for id in dependents.ids { string(id.description) }
                 endArray()
             }
-            if dependents.hidden > 0 {
-                member("deleted_hidden", dependents.hidden)
-            }
+            if dependents.hidden > 0 { member("deleted_hidden", dependents.hidden) }
             endObject()
         case .failure(let error, let id):
             beginObject()
-            if let id {
-                member("_id", id)
-            }
+            if let id { member("_id", id) }
             member("_type", "error")
             errorMembers(error)
             endObject()

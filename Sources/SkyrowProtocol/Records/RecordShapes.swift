@@ -137,9 +137,7 @@ extension JSONWriter {
         list("conflict", result.conflicting)
         member("count", result.count)
         if !result.dependents.ids.isEmpty { list("dependents", result.dependents.ids) }
-        if result.dependents.hidden > 0 {
-            member("dependents_hidden", result.dependents.hidden)
-        }
+        if result.dependents.hidden > 0 { member("dependents_hidden", result.dependents.hidden) }
         endObject()
     }
 

@@ -179,9 +179,7 @@ extension JSONWriter {
     fileprivate func saveRequest(_ request: SaveRequest) {
         beginObject()
         databaseID(request.database)
-        if request.returnedMembers != .record {
-            member("return", request.returnedMembers.rawValue)
-        }
+        if request.returnedMembers != .record { member("return", request.returnedMembers.rawValue) }
         beginArray("records")
         for case .draft(let draft) in request.items { self.draft(draft) }
         endArray()

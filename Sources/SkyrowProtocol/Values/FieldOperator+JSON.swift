@@ -274,9 +274,7 @@ private struct OperatorMembers {
             var type: FieldType?
             for (place, element) in json.elements.enumerated() {
                 do throws(SkyrowError) {
-                    guard element.isObject else {
-                        throw SkyrowError.invalidArgument("\"all\" takes operators.")
-                    }
+                    guard element.isObject else { throw SkyrowError.invalidArgument("\"all\" takes operators.") }
                     guard let step = try read(element) else { continue }
                     type = try step.joinedType(with: type)
                     operators.append(step)

@@ -339,9 +339,7 @@ struct FunctionOfPath {
 
 extension JSONView {
     /// Whether it is `{"$type":"json","$val":…}`: a literal that could be read as something else.
-    fileprivate var isJSONLiteral: Bool {
-        self["$type"]?.equals("json") ?? false
-    }
+    fileprivate var isJSONLiteral: Bool { self["$type"]?.equals("json") ?? false }
 }
 
 extension RecordValue {

@@ -163,9 +163,7 @@ private struct RecordView {
             guard var view = around.first(where: { $0.scope == scope }) else { return nil }
             return view.value(of: column, &budget)
         }
-        if case .element = column.place {
-            return element?.compared(in: column, &budget)
-        }
+        if case .element = column.place { return element?.compared(in: column, &budget) }
         let source: StoredRecord
         if let join = column.join {
             guard let target = target(of: join, &budget) else { return nil }
@@ -468,9 +466,7 @@ private struct RecordView {
     }
 
     private mutating func isOneOf(_ column: ResolvedColumn, _ list: ResolvedList, _ budget: inout StepBudget) -> Truth {
-        guard let value = value(of: column, &budget) else {
-            return list.isEmpty ? .no : .unknown
-        }
+        guard let value = value(of: column, &budget) else { return list.isEmpty ? .no : .unknown }
         guard case .scalar(let scalar) = value, budget.take(comparing: list.bytes(comparedWith: scalar)) else {
             return .unknown
         }

@@ -144,7 +144,5 @@ extension JSONText {
         } ?? nil
     }
 
-    fileprivate var arrayCount: Int64? {
-        withValue { $0.isArray ? Int64($0.count) : nil } ?? nil
-    }
+    fileprivate var arrayCount: Int64? { withValue { $0.isArray ? Int64($0.count) : nil } ?? nil }
 }

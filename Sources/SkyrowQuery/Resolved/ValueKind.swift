@@ -78,9 +78,7 @@ package enum ValueKind: Hashable, Sendable {
     }
 
     /// Whether the values have an order in PostgreSQL, by which records can be sorted.
-    package var isSortable: Bool {
-        !valueClass.isDisjoint(with: .scalars.union([.reference, .asset]))
-    }
+    package var isSortable: Bool { !valueClass.isDisjoint(with: .scalars.union([.reference, .asset])) }
 }
 
 extension ValueKind {

@@ -135,9 +135,7 @@ extension Resolver {
 
 extension ValueKind {
     /// Whether records can be grouped by it.
-    fileprivate var isGroupable: Bool {
-        isSortable && self != .bytes
-    }
+    fileprivate var isGroupable: Bool { isSortable && self != .bytes }
 
     fileprivate func takes(_ function: Aggregate.Function) -> Bool {
         switch function {

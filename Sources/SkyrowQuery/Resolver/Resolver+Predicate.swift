@@ -265,9 +265,7 @@ extension Resolver {
         _ row: QueryOperator,
         _ path: KeyPath
     ) throws(SkyrowError) {
-        guard row.takesList else {
-            throw .predicateInvalid("\"\(row.name)\" does not take a list.", path).at(2)
-        }
+        guard row.takesList else { throw .predicateInvalid("\"\(row.name)\" does not take a list.", path).at(2) }
         let most = row.relation == nil ? PredicateUse.maximumListValues : PredicateUse.maximumElements
         guard values.count <= most else {
             throw .predicateInvalid("\"\(row.name)\" takes at most \(most) values.", path).at(2)

@@ -30,9 +30,7 @@ extension Resolver {
         }
         let known: Schema.RecordType?
         do throws(SkyrowError) { known = try type(query.type) } catch { throw error.at(".record_type") }
-        guard let type = known else {
-            throw Self.invalid(SkyrowError.unknownTypeMessage, query).at(".record_type")
-        }
+        guard let type = known else { throw Self.invalid(SkyrowError.unknownTypeMessage, query).at(".record_type") }
         return try inside(type) { inner, number throws(SkyrowError) in
             inner.subqueryDepth += 1
             inner.ordersByDistance = query.limit != nil && query.sort.isEmpty

@@ -249,9 +249,7 @@ package struct Resolver<Schema: QuerySchema> {
                 path
             )
         }
-        guard column.kind == .string else {
-            throw .predicateInvalid("\"collate\" applies only to strings.", path)
-        }
+        guard column.kind == .string else { throw .predicateInvalid("\"collate\" applies only to strings.", path) }
         var ordered = column
         ordered.sortLanguage = language
         return ordered

@@ -30,9 +30,7 @@ struct ProcessReadings: Hashable, Sendable {
     }
 
     /// The resident memory only, which takes reading one small file.
-    static var residentBytes: Int64 {
-        ProcessStatus(contentsOfFile("/proc/self/status") ?? "").residentBytes
-    }
+    static var residentBytes: Int64 { ProcessStatus(contentsOfFile("/proc/self/status") ?? "").residentBytes }
 
     private static func seconds(_ time: timeval) -> Double {
         Double(time.tv_sec) + Double(time.tv_usec) / 1e6

@@ -19,9 +19,7 @@ enum PasswordThreads {
         fitting(processors: System.coreCount, memory: memory, hash: cost.memoryBytes)
     }
 
-    private static var memory: Int? {
-        [ClusterSettings.machineMemory, containerMemory].compactMap { $0 }.min()
-    }
+    private static var memory: Int? { [ClusterSettings.machineMemory, containerMemory].compactMap { $0 }.min() }
 
     /// The cgroup's memory limit as a container sees it; nil without one.
     private static var containerMemory: Int? {

@@ -36,9 +36,7 @@ package struct ServiceKeys: Hashable, Sendable {
     }
 
     /// The keys that the service accepts.
-    var given: GivenKeys {
-        GivenKeys(api: apiKeys.map { Secret($0) }, master: masterKeys.map { Secret($0) })
-    }
+    var given: GivenKeys { GivenKeys(api: apiKeys.map { Secret($0) }, master: masterKeys.map { Secret($0) }) }
 
     /// Renames the file after the operator has seen the keys.
     static func announced(file: String) {

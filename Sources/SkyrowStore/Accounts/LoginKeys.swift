@@ -83,9 +83,7 @@ extension RecordStore {
     func ensureLoginKeys() async throws {
         let type = RecordType(name: .user, fields: Dictionary(loginKeys.map { ($0, .string) }) { first, _ in first })
         let plan = try SchemaPlan(.create([type]), in: cache.current, mode: .development)
-        if !plan.isEmpty {
-            try await changer.apply(.create([type]), mode: .development)
-        }
+        if !plan.isEmpty { try await changer.apply(.create([type]), mode: .development) }
         let indexes = try loginKeys.map { try LoginKeys.index(of: $0, in: schema) }
         let names = Set(indexes.map(\.name))
         let known = try await validity(of: names) { try await client.read($0) }

@@ -229,9 +229,7 @@ extension ResolvedColumn {
 
 extension RecordTable {
     /// The form of the table: what a client's records depend on apart from their rows.
-    var form: ChangeToken.Form {
-        form(upTo: askedColumns.map(\.number).max() ?? 0)
-    }
+    var form: ChangeToken.Form { form(upTo: askedColumns.map(\.number).max() ?? 0) }
 
     /// Returns the form without the columns added after number `last`.
     private func form(upTo last: Int) -> ChangeToken.Form {

@@ -62,8 +62,6 @@ package struct Publication: Hashable, Sendable {
             )
             """
         ).decodeColumn(0, as: String.self)
-        for name in names {
-            try await transaction.execute("DROP PUBLICATION IF EXISTS \(try SQLIdentifier(name))")
-        }
+        for name in names { try await transaction.execute("DROP PUBLICATION IF EXISTS \(try SQLIdentifier(name))") }
     }
 }

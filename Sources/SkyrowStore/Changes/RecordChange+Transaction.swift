@@ -51,9 +51,7 @@ private struct Net {
         }
     }
 
-    var changes: [RecordChange] {
-        [first, second].compactMap(\.self).filter { !($0.isMade && $0.after == nil) }
-    }
+    var changes: [RecordChange] { [first, second].compactMap(\.self).filter { !($0.isMade && $0.after == nil) } }
 }
 
 extension RecordChange {

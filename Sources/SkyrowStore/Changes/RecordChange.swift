@@ -210,9 +210,7 @@ extension RecordTable {
     }
 
     /// The columns of ``wholeRow``, for rows that are not the result of a statement.
-    package var rowLayout: PostgresRowLayout {
-        PostgresRowLayout(wholeRow.plan.columnTypes(width: wholeRow.width))
-    }
+    package var rowLayout: PostgresRowLayout { PostgresRowLayout(wholeRow.plan.columnTypes(width: wholeRow.width)) }
 }
 
 extension RowPlan {

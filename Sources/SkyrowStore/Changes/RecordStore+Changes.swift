@@ -170,9 +170,7 @@ enum FeedStart: Sendable {
         let parameter = known.pass == nil ? "since" : "cursor"
         guard known.scope == present.scope else { throw .changeTokenInvalid(parameter) }
         if !known.isOfAbsentTable {
-            guard let table else {
-                throw SkyrowError(.resourceNotFound, "The record type no longer exists.")
-            }
+            guard let table else { throw SkyrowError(.resourceNotFound, "The record type no longer exists.") }
             guard table.continues(known.form, isSameBranch: isSameHistory) else {
                 self = .reset(.schema)
                 return

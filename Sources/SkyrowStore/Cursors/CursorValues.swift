@@ -108,9 +108,7 @@ extension ResolvedLiteral {
 
 extension ValueKind {
     /// How a sort key of the kind is read from a row; nil for a kind without order.
-    fileprivate var sortKind: RowPlan.Kind? {
-        isText ? .text : isSortable ? answerType.column.kind : nil
-    }
+    fileprivate var sortKind: RowPlan.Kind? { isText ? .text : isSortable ? answerType.column.kind : nil }
 
     /// The type in which a sort key of the kind is selected.
     var sortOID: PostgresOID? { sortKind?.oid }

@@ -120,9 +120,7 @@ package struct IndexPlan: Hashable, Sendable {
             }
         }
         if definition.treatsNullsAsEqual {
-            guard definition.isUnique else {
-                throw .invalidArgument("\"nulls\" requires \"unique\": true.", "nulls")
-            }
+            guard definition.isUnique else { throw .invalidArgument("\"nulls\" requires \"unique\": true.", "nulls") }
             guard serverVersion >= 150_000 else {
                 throw .invalidArgument("\"nulls\": \"equal\" requires PostgreSQL 15.", "nulls")
             }

@@ -65,9 +65,7 @@ extension RecordStore {
                 if let table, let index = table.index(named: deletion.name) {
                     try index.requireDeletable(of: table, isOurs: row != nil, forces: deletion.forces)
                 }
-                if row == nil, table == nil {
-                    throw SkyrowError(.resourceNotFound, "The index does not exist.")
-                }
+                if row == nil, table == nil { throw SkyrowError(.resourceNotFound, "The index does not exist.") }
                 // The service has created the index of this name if a build was ever started.
                 if let row, !row.record.hasBegun {
                     try await deleteRow(deletion.name, in: transaction)

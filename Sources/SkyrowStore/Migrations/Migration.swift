@@ -13,9 +13,7 @@ extension Migration {
     ///
     /// The first is `sql/schema.sql` until a release has created databases. From then on it is a copy of that release's file in
     /// `sql/migrations`, later steps are files beside it, and `schema.sql` is the current schema.
-    package static var all: [Migration] {
-        [Migration(version: 1, name: "0001_initial", script: present)]
-    }
+    package static var all: [Migration] { [Migration(version: 1, name: "0001_initial", script: present)] }
 
     /// `sql/schema.sql`, the whole schema of a new database.
     package static var present: String { String(cString: skyrow_schema_sql()) }

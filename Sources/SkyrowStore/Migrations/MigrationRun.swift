@@ -94,9 +94,7 @@ package struct MigrationRun {
         switch step {
         case .install:
             try await transaction.executeScript(SQL(trustedText: Migration.present))
-            for migration in migrator.migrations {
-                try await record(migration, in: transaction)
-            }
+            for migration in migrator.migrations { try await record(migration, in: transaction) }
         case .migrate(let migration):
             try await transaction.executeScript(SQL(trustedText: migration.script))
             try await record(migration, in: transaction)

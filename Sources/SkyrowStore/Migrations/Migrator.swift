@@ -57,9 +57,7 @@ package struct Migrator: Sendable {
     }
 
     /// The version of an up-to-date database.
-    package var latestVersion: Int {
-        migrations.map(\.version).max() ?? 0
-    }
+    package var latestVersion: Int { migrations.map(\.version).max() ?? 0 }
 
     /// Returns the pending steps in order; empty for an up-to-date database.
     ///

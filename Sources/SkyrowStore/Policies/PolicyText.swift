@@ -17,9 +17,7 @@ struct PolicyText {
 
     // MARK: Policies
 
-    var select: PolicyObject {
-        policy("_select", "SELECT", "USING (\(isOpen(.read)))")
-    }
+    var select: PolicyObject { policy("_select", "SELECT", "USING (\(isOpen(.read)))") }
 
     /// The owner of a new record is the current user, in the public database or the user's own; values of fields and references
     /// are checked as in a save.
@@ -43,13 +41,9 @@ struct PolicyText {
     }
 
     /// Row conditions apply to the old row; triggers on columns check the new one (``guards(of:)``).
-    var update: PolicyObject {
-        policy("_update", "UPDATE", "USING (\(isOpen(.update))) WITH CHECK (\(mayAsk))")
-    }
+    var update: PolicyObject { policy("_update", "UPDATE", "USING (\(isOpen(.update))) WITH CHECK (\(mayAsk))") }
 
-    var delete: PolicyObject {
-        policy("_delete", "DELETE", "USING (\(isOpen(.delete)))")
-    }
+    var delete: PolicyObject { policy("_delete", "DELETE", "USING (\(isOpen(.delete)))") }
 
     private func policy(_ name: SQLIdentifier, _ command: SQL, _ condition: SQL) -> PolicyObject {
         PolicyObject(
@@ -66,9 +60,7 @@ struct PolicyText {
         trigger("_sign_new", "INSERT", when: "\"new\".\"_created_by\" IS NULL", "\"_sign\"()")
     }
 
-    var signatureOfChange: PolicyObject {
-        trigger("_sign_change", "UPDATE", when: isOfOthers, "\"_sign\"()")
-    }
+    var signatureOfChange: PolicyObject { trigger("_sign_change", "UPDATE", when: isOfOthers, "\"_sign\"()") }
 
     /// The triggers on columns that only some users may change, and on references.
     ///

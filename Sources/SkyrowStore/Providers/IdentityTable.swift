@@ -144,9 +144,7 @@ package struct IdentityTable: StoreTable, Sendable {
         recording event: AuditEvent
     ) async throws(SkyrowError) -> LinkOutcome {
         try await store.inTransaction { transaction in
-            guard try await lock(user, session: tokenHash, begunBy: account, in: transaction) else {
-                return .ended
-            }
+            guard try await lock(user, session: tokenHash, begunBy: account, in: transaction) else { return .ended }
             let columns = Columns(
                 { (provider: String, subject: String, user: UserID) in (provider, subject, user) },
                 "identity.provider",

@@ -56,9 +56,7 @@ private struct TransferRun {
             WHERE "r"."_id" = \(owner) AND \(condition)
             """
         )
-        guard !found.isEmpty else {
-            throw SkyrowError.userNotFound.at("to")
-        }
+        guard !found.isEmpty else { throw SkyrowError.userNotFound.at("to") }
     }
 
     mutating func outcomes(_ ids: [RecordID]) async throws -> [RecordOutcome] {

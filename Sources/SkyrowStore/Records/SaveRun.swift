@@ -143,9 +143,7 @@ struct SaveRun {
     }
 
     private mutating func run(_ unit: [BatchPlan.Group], on runner: StatementRunner) async throws {
-        guard unit.count > 1 || refersWithin(unit[0].members) else {
-            return try await run(unit[0], on: runner)
-        }
+        guard unit.count > 1 || refersWithin(unit[0].members) else { return try await run(unit[0], on: runner) }
         let positions = unit.flatMap(\.members)
         // The effects of a transaction that may be rolled back and retried count only after its commit.
         let before = self

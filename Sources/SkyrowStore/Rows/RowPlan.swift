@@ -106,9 +106,7 @@ package final class RowPlan: Sendable {
     static func bit(of reach: Int) -> UInt64 { 1 << UInt64(min(reach, 63)) }
 
     /// The member with the id of the record and, as its name, the type.
-    var idMember: LentMember? {
-        lentMembers.buffer.first { $0.kind == .id }
-    }
+    var idMember: LentMember? { lentMembers.buffer.first { $0.kind == .id } }
 
     /// The key of a member; valid as long as the plan.
     @inline(__always)

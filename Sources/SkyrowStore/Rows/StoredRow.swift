@@ -115,9 +115,7 @@ package final class StoredRows: Sendable {
     /// Whether a field of the record in a row has the id of a user.
     fileprivate func isMember(_ user: UserID, _ field: MemberField, _ row: Int, _ plan: RowPlan) -> Bool {
         guard let column = plan.namedColumns[field.name] else { return false }
-        guard field.isArray else {
-            return holds(user, result.unsafeBytes(row, column))
-        }
+        guard field.isArray else { return holds(user, result.unsafeBytes(row, column)) }
         guard let ids = try? result.decode(row: row, column: column, as: [String?]?.self) else { return false }
         return ids.contains { $0?.isSameText(as: user.rawValue) ?? false }
     }

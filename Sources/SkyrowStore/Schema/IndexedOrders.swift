@@ -64,7 +64,5 @@ extension TableIndex.Key {
     }
 
     /// The value inside JSON whose order the key has in the same way; nil for any other key.
-    fileprivate var orderedValue: JSONValue? {
-        hasOrderOfColumn && nullsFirst == isDescending ? json : nil
-    }
+    fileprivate var orderedValue: JSONValue? { hasOrderOfColumn && nullsFirst == isDescending ? json : nil }
 }

@@ -18,9 +18,7 @@ extension RecordStore {
     /// Throws `114 IncompatibleSchema` in production mode and if a value does not fit its field.
     package func createMissingSchema(for drafts: [RecordDraft]) async throws(SkyrowError) {
         try await changing {
-            guard case .production = mode else {
-                return try await changer.apply(.save(drafts), mode: mode)
-            }
+            guard case .production = mode else { return try await changer.apply(.save(drafts), mode: mode) }
             // An administrator may just have created the field.
             try await cache.look(for: SchemaRequest.save(drafts).types)
             _ = try SchemaPlan(.save(drafts), in: cache.current, mode: mode)

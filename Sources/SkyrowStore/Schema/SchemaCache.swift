@@ -56,9 +56,7 @@ package final class SchemaCache: Sendable {
     }
 
     /// The last catalog read; empty before the first ``reload(_:)``.
-    package var current: SchemaCatalog {
-        state.withLock { $0.catalog }
-    }
+    package var current: SchemaCatalog { state.withLock { $0.catalog } }
 
     /// Returns when a type of this name exists, or when the task is cancelled.
     package func waitForTable(of type: RecordTypeName) async {
@@ -76,9 +74,7 @@ package final class SchemaCache: Sendable {
         )
     }
 
-    package var statistics: Statistics {
-        state.withLock { $0.statistics }
-    }
+    package var statistics: Statistics { state.withLock { $0.statistics } }
 
     /// Reads the catalog or a part of it again. On return ``current`` has what was committed there before this call.
     ///

@@ -296,9 +296,7 @@ extension CatalogRow {
     static func all(in result: PostgresResult) throws(PostgresError) -> [CatalogRow] {
         var rows: [CatalogRow] = []
         rows.reserveCapacity(result.rowCount)
-        for row in 0..<result.rowCount {
-            rows.append(try CatalogRow(result, row))
-        }
+        for row in 0..<result.rowCount { rows.append(try CatalogRow(result, row)) }
         return rows
     }
 

@@ -113,9 +113,7 @@ package struct SchemaCatalog: Sendable {
     }
 
     /// The result of `schema:fetch`.
-    package var recordSchema: RecordSchema {
-        RecordSchema(types: tables.mapValues(\.recordType))
-    }
+    package var recordSchema: RecordSchema { RecordSchema(types: tables.mapValues(\.recordType)) }
 }
 
 /// A reference whose rule is not ``DeleteRule/restrict``.

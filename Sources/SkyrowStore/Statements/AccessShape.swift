@@ -21,9 +21,7 @@ package struct AccessShape: Hashable, Sendable {
     }
 
     /// Whether the condition admits all public records without an access list, for any values of its parameters.
-    var admitsUnlisted: Bool {
-        database == .everyone && condition.terms.allSatisfy { $0.contains(.unlisted) }
-    }
+    var admitsUnlisted: Bool { database == .everyone && condition.terms.allSatisfy { $0.contains(.unlisted) } }
 
     /// The condition on the rows of `table`, an alias of the statement.
     ///

@@ -120,18 +120,14 @@ struct CascadeStatement {
         "SELECT \"id\" FROM \"all\" WHERE \"type\" = \(Int64(place))"
     }
 
-    private var fits: SQL {
-        "(SELECT \"count\" FROM \"size\") <= \(Int64(budget))"
-    }
+    private var fits: SQL { "(SELECT \"count\" FROM \"size\") <= \(Int64(budget))" }
 
     /// The name of a part of the statement, by the position of its type: `d3`.
     private func part(_ letter: StaticString, _ place: Int) -> SQL {
         SQL(trustedText: "\"\(letter)\(place)\"")
     }
 
-    private var storedIDs: [String] {
-        ids.map { StoredID($0.id, in: access.database).text }
-    }
+    private var storedIDs: [String] { ids.map { StoredID($0.id, in: access.database).text } }
 
     private var databaseName: String {
         switch access.database {

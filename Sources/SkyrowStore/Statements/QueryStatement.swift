@@ -300,9 +300,7 @@ struct QueryStatement {
     func read(_ result: PostgresResult, estimate: Int? = nil, lists: [IncludedList] = []) throws -> QueryResult {
         let rowCount = recordCount(result)
         let isEmpty = rowCount == 0 && (limit > 0 || result.rowCount == 0)
-        if isEmpty, query.isRequired {
-            throw SkyrowError.noMatch
-        }
+        if isEmpty, query.isRequired { throw SkyrowError.noMatch }
         var rows = StoredRows(result, plan: plan.omitting(query.omittedFields), for: fields, lists: lists)
         let order = (0..<rowCount).map { query.position.isBackwards ? rowCount - 1 - $0 : $0 }
         var table: IncludedTable?

@@ -157,9 +157,7 @@ extension ArrayRelation {
     private static func holdsAny(_ value: SQL, _ values: [JSONText]) -> SQL {
         if values.isEmpty { return "\(value) <> \(value)" }
         let strings = values.compactMap(\.string)
-        if strings.count == values.count {
-            return "(\(value) ?| \(strings) AND jsonb_typeof(\(value)) = 'array')"
-        }
+        if strings.count == values.count { return "(\(value) ?| \(strings) AND jsonb_typeof(\(value)) = 'array')" }
         if values.count <= maximumAlternatives, values.allSatisfy(\.isScalar) {
             let parts = values.map { "\(value) @> \(JSONText.array(of: [$0]).jsonb)" as SQL }
             return "(\(parts.joined(separator: " OR ")))"

@@ -106,9 +106,7 @@ extension QueryText {
     func source(_ joins: [ResolvedJoin], joining others: SQL = "") -> SQL {
         guard let visibility = subqueries.visibility else { return "WHERE false" }
         var sql: SQL = "FROM \(root.qualifiedName) AS \(alias(nil))"
-        for (number, join) in joins.enumerated() {
-            sql += " \(self.join(number, join, visibility))"
-        }
+        for (number, join) in joins.enumerated() { sql += " \(self.join(number, join, visibility))" }
         sql += others
         let conditions = visibility.referenced(root.name).map { admission($0, join: nil) }
         return sql + " WHERE (\(conditions.joined(separator: " OR ")))"

@@ -239,9 +239,7 @@ struct SaveText: Hashable, Sendable {
         return "CASE WHEN \(access) THEN \(conditions.joined(separator: " AND ")) ELSE false END"
     }
 
-    private var writeCondition: StatementTemplate {
-        update.condition(on: "r")
-    }
+    private var writeCondition: StatementTemplate { update.condition(on: "r") }
 
     /// Returns the condition that fields and the access list keep their values where the caller may not change them.
     ///
@@ -353,9 +351,7 @@ struct SaveText: Hashable, Sendable {
         if shape.setsAccess { assignments += ", \"_access\" = \"i\".\"_access\"" }
         for (number, (column, input)) in inputs(table).enumerated() {
             if let text = operatorText(at: number, in: table, values: "i") {
-                if let value = text.value(of: stored(column)) {
-                    assignments += ", \(column.identifier) = \(value)"
-                }
+                if let value = text.value(of: stored(column)) { assignments += ", \(column.identifier) = \(value)" }
             } else {
                 assignments += ", \(column.identifier) = \(input)"
             }

@@ -205,9 +205,7 @@ private struct Step {
     }
 
     /// The object, or an empty one if it is missing.
-    private var object: StatementTemplate {
-        "CASE WHEN jsonb_typeof(\(x)) = 'object' THEN \(x) ELSE '{}' END"
-    }
+    private var object: StatementTemplate { "CASE WHEN jsonb_typeof(\(x)) = 'object' THEN \(x) ELSE '{}' END" }
 
     /// Returns the object with a member set; missing objects on the path come from a skeleton, the third operand.
     private func member(_ value: StatementTemplate) -> StatementTemplate {
@@ -219,14 +217,10 @@ private struct Step {
     }
 
     /// The names of the path, numbered from 1.
-    private var names: StatementTemplate {
-        "unnest(\(operand(0))) WITH ORDINALITY AS \"g\" (\"e\", \"n\")"
-    }
+    private var names: StatementTemplate { "unnest(\(operand(0))) WITH ORDINALITY AS \"g\" (\"e\", \"n\")" }
 
     /// The object that has the member named by `g`.
-    private var leading: StatementTemplate {
-        "\(x) #> (\(operand(0)))[1:\"g\".\"n\"::int - 1]"
-    }
+    private var leading: StatementTemplate { "\(x) #> (\(operand(0)))[1:\"g\".\"n\"::int - 1]" }
 
     /// Returns the new value of a number inside the object, without trailing zeros.
     private func number(_ arithmetic: FieldOperator.Arithmetic) -> StatementTemplate {

@@ -134,9 +134,7 @@ package struct ArrayColumn: ColumnType {
         )
     }
 
-    private var tooMany: FieldMisfit {
-        FieldMisfit("holds arrays of at most \(ElementType.maximumCount) elements")
-    }
+    private var tooMany: FieldMisfit { FieldMisfit("holds arrays of at most \(ElementType.maximumCount) elements") }
 
     package func admission(of value: RecordValue) -> FieldAdmission {
         switch value {

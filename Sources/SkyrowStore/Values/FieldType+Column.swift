@@ -117,9 +117,7 @@ extension RowPlan.Kind {
     ]
 
     /// The type of the column, as SQL for a cast.
-    var sqlType: SQL {
-        Self.types.first { $0.oid == oid }.map { "\(raw: $0.name)" } ?? "text"
-    }
+    var sqlType: SQL { Self.types.first { $0.oid == oid }.map { "\(raw: $0.name)" } ?? "text" }
 
     /// How to read a column whose type has changed.
     init(changedTo oid: PostgresOID) {

@@ -78,9 +78,7 @@ struct BackupCommand: AsyncParsableCommand {
     }
 
     private func files(_ settings: Settings) async throws(ToolError) -> BackupFiles? {
-        guard let fileDirectory else {
-            return withFiles ? BackupFiles(storage: try await settings.openFiles()) : nil
-        }
+        guard let fileDirectory else { return withFiles ? BackupFiles(storage: try await settings.openFiles()) : nil }
         guard !withFiles else { throw .usage("--files and --files-to exclude each other.") }
         return BackupFiles(
             storage: try await settings.openFiles(),

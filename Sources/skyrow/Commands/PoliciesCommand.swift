@@ -134,9 +134,7 @@ struct PoliciesDropCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let roles = try roles.map { text throws(ToolError) in
-                guard let role = try? SQLIdentifier(text) else {
-                    throw .usage("--login must be the name of a role.")
-                }
+                guard let role = try? SQLIdentifier(text) else { throw .usage("--login must be the name of a role.") }
                 return role
             }
             try await withRules(options) { store throws(ToolError) in

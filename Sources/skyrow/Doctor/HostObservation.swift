@@ -136,9 +136,7 @@ struct HostObservation: Sendable {
     /// The mail server's timeout.
     private static let patience = Duration.seconds(10)
 
-    private var disk: [DoctorRow] {
-        directory.flatMap { HostObservation.space(of: $0.path) }.map { [$0] } ?? []
-    }
+    private var disk: [DoctorRow] { directory.flatMap { HostObservation.space(of: $0.path) }.map { [$0] } ?? [] }
 
     /// Empty if the files are on the disk of the data directory.
     private var fileDisk: [DoctorRow] {

@@ -8,9 +8,7 @@ enum Manual {
     /// Throws ``ToolError`` if ArgumentParser's description of the commands has an unknown form.
     static func files() throws(ToolError) -> [String: String] {
         var files = ["Settings.md": SettingsManual.text]
-        for page in ManualPage.pages(of: try CommandHelp.all()) {
-            files["man/\(page.name).1"] = page.text
-        }
+        for page in ManualPage.pages(of: try CommandHelp.all()) { files["man/\(page.name).1"] = page.text }
         return files
     }
 }

@@ -77,7 +77,5 @@ extension CommandHelp {
 }
 
 extension String {
-    fileprivate var withoutFullStop: String {
-        hasSuffix(".") ? String(dropLast()) : self
-    }
+    fileprivate var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }

@@ -51,9 +51,7 @@ struct LocationForm: FileForm {
 }
 
 extension Location {
-    package var csvText: String {
-        "POINT(\(CSVText.number(longitude)) \(CSVText.number(latitude)))"
-    }
+    package var csvText: String { "POINT(\(CSVText.number(longitude)) \(CSVText.number(latitude)))" }
 }
 
 extension CSVText {
