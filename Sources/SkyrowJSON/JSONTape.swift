@@ -58,7 +58,6 @@ package enum JSONKind: UInt8, Hashable, Sendable {
     case number
     /// A string whose bytes are its value.
     case string
-    /// A string with escapes.
     case escapedString
     case array
     case object

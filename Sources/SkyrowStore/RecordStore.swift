@@ -300,7 +300,7 @@ package final class RecordStore: Sendable {
         return !cache.current.isSame(as: catalog)
     }
 
-    /// What has to be read again by these versions.
+    /// What these versions require to be read again.
     private func changes(in current: SchemaVersions) -> CatalogPart? {
         guard let previous = versions.withLock({ $0 }) else { return .everything }
         return current.changes(since: previous, known: cache.current.tables.keys)

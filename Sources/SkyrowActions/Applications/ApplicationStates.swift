@@ -10,7 +10,7 @@ struct ApplicationStates<Opened: Sendable>: Sendable {
         case failed(SkyrowError, at: ContinuousClock.Instant)
     }
 
-    /// What a request for an application has to do.
+    /// The next step of a request for an application.
     enum Step: Sendable {
         case use(Opened)
         /// Open it, and report the outcome with this number.
@@ -30,7 +30,7 @@ struct ApplicationStates<Opened: Sendable>: Sendable {
     private var states: [ApplicationName: State] = [:]
     private var lastNumber = 0
 
-    /// Returns what a request has to do.
+    /// Returns the next step of a request.
     mutating func request(_ name: ApplicationName, at now: ContinuousClock.Instant) -> Step {
         switch states[name] {
         case .open(let opened, _):

@@ -63,7 +63,6 @@ struct ChangesWhileLoading {
         entries = [:]
     }
 
-    /// Returns whether a record of a type has changed.
     func hasChanges(of type: RecordTypeName) -> Bool { entries[type] != nil }
 
     /// Returns the last change of a record, by its stored id; nil without one.

@@ -33,7 +33,6 @@ package struct LiveMessage: Sendable {
     /// The change token at this point, for a checkpoint of a single subscription: the `id:` of an event stream.
     package let token: String?
 
-    /// The number of bytes of the parameters.
     package var byteCount: Int { parameters.byteCount }
 
     package init(_ method: Method, parameters: [[UInt8]], token: String? = nil) {

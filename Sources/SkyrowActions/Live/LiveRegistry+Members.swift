@@ -3,7 +3,6 @@ import SkyrowQuery
 import SkyrowStore
 
 extension LiveRegistry {
-    /// Returns the group of a subscription.
     func group(of number: Subscriber) -> (number: SubscriptionIndex.Group, group: SubscriptionGroup)? {
         guard let subscriber = subscribers[number]?.value, let group = groups[subscriber.group]?.value else {
             return nil

@@ -42,7 +42,6 @@ struct LiveRegistry {
         var messages: [(connection: Connection, message: LiveMessage)] = []
         /// The subscriptions that end.
         var resets: [(subscriber: Subscriber, reason: LiveReset)] = []
-        /// The number of events by kind.
         var events: [LiveEventKind: Int] = [:]
         /// The number of groups that each change was judged for.
         var candidates: [Int] = []

@@ -61,7 +61,6 @@ struct SubscriptionGroup {
         self.payer = payer
     }
 
-    /// Returns whether it is the group of a key.
     func isOf(_ key: Key) -> Bool {
         type == key.type && database == key.database && asked == key.asked
             && predicate.map { PredicateKey($0) } == key.predicate

@@ -27,7 +27,6 @@ package struct ProviderConfiguration: Sendable {
     package var saysSignInTime: Bool
     /// How users sign in with it through the browser; nil if they do not.
     package var flow: ProviderFlow?
-    /// Fetches its keys.
     package var fetchKeys: @Sendable () async -> Result<FetchedKeys, WebFailure>
 
     package init(

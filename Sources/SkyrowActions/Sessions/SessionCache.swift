@@ -19,7 +19,6 @@ struct SessionCache {
     /// Grows with every invalidation, so that a session loaded before one is not cached after it.
     private(set) var epoch = 0
 
-    /// The number of cache hits.
     private(set) var hits = 0
 
     /// - Parameter freshness: how long an entry is used after it was loaded.

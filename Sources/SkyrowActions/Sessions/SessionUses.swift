@@ -42,7 +42,6 @@ extension StoredSession {
 }
 
 extension ActionService {
-    /// The number of sessions in one statement.
     private static let usesInOneStatement = 1000
 
     /// Stores which sessions and keys were used, once a minute.

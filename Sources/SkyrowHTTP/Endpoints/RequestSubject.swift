@@ -24,7 +24,6 @@ enum RequestSubject: Hashable, Sendable {
     case unknown
     /// The handshake of a WebSocket.
     case webSocket
-    /// An event stream.
     case eventStream
     /// A request refused at the HTTP level: its path, method, size or time.
     case http

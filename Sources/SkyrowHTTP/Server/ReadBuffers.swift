@@ -6,7 +6,6 @@ import NIOCore
 /// SwiftNIO itself keeps its last buffers at their largest size: up to 256 KB for a client that has sent one large body and
 /// nothing since. This allocator requires channels that read one message at a time (`ChannelOptions.maxMessagesPerRead`).
 struct ReadBuffers: RecvByteBufferAllocator {
-    /// The size of the kept buffer.
     static let keptSize = 2048
 
     /// Adapts the sizes to the input.

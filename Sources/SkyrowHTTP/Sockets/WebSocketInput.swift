@@ -25,7 +25,6 @@ struct WebSocketInput {
     /// The minimum cost of a fragment, which bounds the number of empty ones.
     private static let leastFragment = 128
 
-    /// The bytes of the fragments.
     var heldBytes: Int { fragments?.readableBytes ?? 0 }
     var isWithinMessage: Bool { fragments != nil }
 

@@ -114,7 +114,6 @@ package struct DoctorFinding: Hashable, Sendable {
     package var what: String
     /// The consequence.
     package var meaning: String
-    /// The remedy.
     package var remedy: String
     /// Commands to paste: SQL for psql, or a shell command if it begins with `$ `.
     package var commands: [String]
@@ -176,7 +175,6 @@ struct TablePart: Hashable, Sendable {
 package struct DoctorScope: Sendable {
     /// The PostgreSQL schema of the application.
     package var schema: SQLIdentifier
-    /// The record tables.
     package var tables: [RecordTable]
     /// The number of blocks of each table.
     package var blocks: [RecordTypeName: Int] = [:]

@@ -6,7 +6,6 @@ import SkyrowProtocol
 /// CSV text is a string unless every value parses as one other type. JSON values are typed: the first one decides, and
 /// integers among numbers are numbers.
 struct TypeInference: Hashable, Sendable {
-    /// The number of values.
     private(set) var valueCount = 0
     private var textCandidates = FieldType.suggestible
     /// Integers that a `double precision` cannot represent exactly.

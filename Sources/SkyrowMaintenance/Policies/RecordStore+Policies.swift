@@ -6,7 +6,6 @@ package import SkyrowStore
 package struct PolicyOutcome: Hashable, Sendable {
     /// The types whose policies were made or remade.
     package var changed: [RecordTypeName]
-    /// The number of types with policies.
     package var types: Int
     /// The roles that act as users.
     package var roles: [String]

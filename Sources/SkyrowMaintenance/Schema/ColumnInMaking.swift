@@ -116,7 +116,7 @@ struct ColumnInMaking {
         )
     }
 
-    /// Returns the statements that put the new column in the place of the old one.
+    /// Returns the statements that replace the old column with the new one.
     ///
     /// - Parameters:
     ///   - foreignKeys: The foreign keys of the old column, which are dropped with it.

@@ -70,7 +70,6 @@ extension SchemaFileChange {
         }
     }
 
-    /// The tables that the change locks.
     var tableLocks: [TableLock] {
         guard let type = try? RecordTypeName(type) else { return [] }
         return switch self {

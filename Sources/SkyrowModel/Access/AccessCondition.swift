@@ -80,7 +80,7 @@ package struct AccessCondition: Sendable {
 
     /// Returns the condition that one of both holds.
     ///
-    /// For rules with very many denials the result may hold for fewer records, but never for more.
+    /// For rules with many denials the result may hold for fewer records, but never for more.
     package func or(_ other: AccessCondition) -> AccessCondition {
         if isNever || other.isAlways { return other }
         if other.isNever || self == other || terms.count * other.terms.count > Self.maximumTerms { return self }

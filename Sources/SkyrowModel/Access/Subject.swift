@@ -69,7 +69,6 @@ extension Subject {
         /// The member by which an entry of a message names a subject.
         package var member: StaticString { self == .user ? "user_id" : word }
 
-        /// Whether subjects of the kind have a name.
         package var hasName: Bool { rawValue >= Kind.user.rawValue }
     }
 

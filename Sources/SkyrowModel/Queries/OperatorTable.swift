@@ -10,7 +10,6 @@ public enum ComparisonOperator: String, Hashable, Sendable, CaseIterable {
     case containedBy = "contained_by"
     case exists
 
-    /// The row of the operator.
     package var row: QueryOperator {
         let name = rawValue
         return switch self {
@@ -251,7 +250,6 @@ package enum OperatorTable {
         }
     }
 
-    /// Returns the row of a quantifier.
     package static func row(of quantifier: RecordPredicate.Quantifier) -> QueryOperator {
         switch quantifier {
         case .any: any

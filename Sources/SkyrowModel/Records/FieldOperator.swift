@@ -62,7 +62,6 @@ public struct FieldOperator: Hashable, Sendable {
         package static let count = 256
         /// Operators of one record with a predicate.
         package static let predicates = 1
-        /// Operators in `all`.
         package static let all = 32
         /// Elements or members of an operand, and elements of an array that an operator extends.
         package static let elements = 10_000

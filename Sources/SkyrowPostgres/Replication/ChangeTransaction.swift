@@ -29,7 +29,6 @@ package struct ChangeTransaction: Sendable {
         package let index: Int
     }
 
-    /// The number of rows that the transaction changed.
     package var rowCount: Int { counts.values.reduce(0, +) }
 }
 

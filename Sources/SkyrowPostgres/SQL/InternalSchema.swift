@@ -6,7 +6,6 @@
 ///
 /// Statements are built from it without an intermediate identifier, since most requests need such statements.
 package struct InternalSchema: Hashable, Sendable {
-    /// The schema of the application.
     package let application: SQLIdentifier
 
     /// The unquoted name, as in the catalog.

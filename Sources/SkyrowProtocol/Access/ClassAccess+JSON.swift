@@ -5,11 +5,10 @@ extension ClassAccess {
     /// The members of the rules of a type.
     package static let memberNames = ClassAccessChange.rulesForm.members.map(\.name)
 
-    /// Reads what `schema:access:get` responds with, and the member `access` of a schema file: what is not there is as it is
-    /// where nothing was set.
+    /// Reads the result of `schema:access:get`, and the member `access` of a schema file; a missing member is not set.
     ///
-    /// Throws `108 InvalidArgument` for all that is not understood, with its place in `info.path`: a rule that is read as less
-    /// than it says would open records.
+    /// Throws `108 InvalidArgument` for all that is not understood, with its place in `info.path`: a rule that is read in part
+    /// would open records.
     package init(_ json: JSONView, of type: RecordTypeName) throws(SkyrowError) {
         guard json.isObject else { throw .invalidArgument("The rules of a type must be an object.", "access") }
         self.init(stated: try ClassAccessChange(of: type, try ClassAccessChange.rulesForm.read(json)))

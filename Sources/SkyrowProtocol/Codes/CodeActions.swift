@@ -125,7 +125,7 @@ package struct NewPassword: Sendable {
 public struct EmailChange: Sendable {
     /// The new address.
     public var email: String
-    /// The password of the account, in the place of step-up.
+    /// The password of the account, in place of step-up.
     public var password: String?
     /// The language of the mail, such as `de` or `pt-BR`.
     public var language: String?

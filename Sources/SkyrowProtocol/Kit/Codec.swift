@@ -62,7 +62,7 @@ extension Codec<String> {
         !$0.hasNUL
     }
 
-    /// A text of so many bytes in UTF-8, without NUL.
+    /// A text with a number of bytes of UTF-8 in this range, without NUL.
     package static func string(_ bytes: ClosedRange<Int>) -> Codec {
         text(.string(maximum: bytes.upperBound)) { name in
             "\"\(name)\" must have \(bytes.lowerBound) to \(bytes.upperBound) bytes without NUL."

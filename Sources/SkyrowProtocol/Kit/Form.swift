@@ -134,7 +134,7 @@ extension SkyrowError {
 }
 
 extension Array {
-    /// nil where there is no element, so that a member with this value is left out.
+    /// nil for an empty array, so that a member with this value is left out.
     var nonEmpty: [Element]? { isEmpty ? nil : self }
 }
 
@@ -180,7 +180,7 @@ public struct Member<Root, Value>: Sendable {
         self.write = write
     }
 
-    /// A member that has to be there.
+    /// A required member.
     @_semantics("optimize.sil.specialize.generic.never")
     package init(
         _ name: StaticString,

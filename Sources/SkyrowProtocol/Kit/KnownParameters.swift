@@ -110,7 +110,7 @@ private indirect enum MemberRule: Sendable {
         self = .object(members, isClosed: others == nil, others: rule)
     }
 
-    /// An object may be any of those that there are, so it has the members of all.
+    /// An object may have any of these shapes, so it has the members of all.
     private init?(either shapes: [JSONShape]) {
         var listed: [JSONMember] = []
         var isClosed = true

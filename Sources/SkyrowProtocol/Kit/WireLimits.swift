@@ -12,12 +12,10 @@ package enum WireLimits {
     package static let predicateCount = 1_000
     /// Keys of `sort`.
     package static let sortCount = 32
-    /// Bytes of a cursor.
     package static let cursorBytes = 12_288
     /// Names of `include`.
     package static let includeCount = 32
     /// The longest `timeout_ms`; the service's own limit is shorter.
     package static let timeoutMilliseconds = 600_000
-    /// Bytes of an idempotency key.
     package static let idempotencyKeyBytes = 64
 }

@@ -66,8 +66,8 @@ struct TextForm: Hashable, Sendable {
     var language: TextLanguage
     var isStored = false
 
-    /// Throws `108 InvalidArgument` for a language that there is not, for words that are stored without one, and for what is no
-    /// string.
+    /// Throws `108 InvalidArgument` for an unknown language, for words that are stored without one, and for a value that is not
+    /// a string.
     init(json: JSONView, of type: FieldType) throws(SkyrowError) {
         var name = json.string
         if json.isObject {

@@ -188,7 +188,7 @@ private struct FileObject {
         return members
     }
 
-    /// The members by their names, of which there are no others.
+    /// Returns the members by their names; throws for any other name.
     func members(of names: [String]) throws(SkyrowError) -> [String: JSONView] {
         var members: [String: JSONView] = [:]
         for (name, value) in try uniqueMembers() {

@@ -7,7 +7,7 @@ extension FieldOperator {
     /// Reads the value of a field; nil for one that is no operator, and for one that sets an unknown value, which is
     /// ignored on input. `unset` is read as the operator and not as `null`.
     ///
-    /// Throws `108 InvalidArgument` for an operator that there is not, or whose members make no sense; `info.path` names the
+    /// Throws `108 InvalidArgument` for an unknown operator, and for one with invalid members; `info.path` names the
     /// member, such as `tags.$val[1]`.
     package init?(_ json: JSONView, of field: String, rules: ReadingRules = .rpc) throws(SkyrowError) {
         guard json["$op"] != nil, json["$type"] == nil else { return nil }
@@ -96,7 +96,7 @@ private struct OperatorMembers {
         self.name = name
     }
 
-    /// Throws when a member is missing, or there is one that the operator does not have.
+    /// Throws for a missing member, and for one that the operator does not have.
     func require(_ required: [StaticString], optional: [StaticString] = []) throws(SkyrowError) {
         for member in required where json[member] == nil {
             throw .invalidArgument("The operator \"\(name)\" must have the member \(member).")
@@ -200,7 +200,7 @@ private struct OperatorMembers {
         }
     }
 
-    /// Any JSON value, which is to stand inside of a number of containers.
+    /// Any JSON value, for a place inside this number of containers.
     func json(depth: Int) throws(SkyrowError) -> JSONText {
         try value { json throws(SkyrowError) in
             try json.requireDepth(within: depth)

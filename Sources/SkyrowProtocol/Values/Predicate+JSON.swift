@@ -6,7 +6,7 @@ extension RecordPredicate {
     /// (Documentation/Protocol/predicates.md).
     ///
     /// Throws `108 InvalidArgument` for what is outside of the grammar or beyond `WireLimits`, `111 NotSupported` for
-    /// functions that there are not, and `120 RecordQueryInvalid` for a malformed key path.
+    /// unknown functions, and `120 RecordQueryInvalid` for a malformed key path.
     /// `info.path` names the element, the first one in reading order.
     package init(_ json: JSONView) throws(SkyrowError) {
         var budget = WireLimits.predicateCount

@@ -93,7 +93,7 @@ extension SortKey {
 }
 
 extension JSONWriter {
-    /// The member `sort`, where there is an order.
+    /// The member `sort`, unless it is empty.
     func sort(_ keys: [SortKey]) {
         guard !keys.isEmpty else { return }
         beginArray("sort")

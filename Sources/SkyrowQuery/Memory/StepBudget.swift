@@ -29,7 +29,6 @@ package struct StepBudget: Hashable, Sendable {
     /// Whether the budget was exceeded, which invalidates results evaluated since.
     package var isSpent: Bool { left < 0 }
 
-    /// The remaining steps.
     package var remaining: Int { max(0, left) }
 
     /// Takes steps; returns false if not enough are left, and from then on.

@@ -13,7 +13,6 @@ package struct ResolvedAggregate: Hashable, Sendable {
 
         package var name: FieldName
         package var source: Source
-        /// The kind of its values.
         package var kind: ValueKind
         /// Whether it is an integer that may exceed 64 bits.
         package var isUnbounded: Bool

@@ -9,7 +9,6 @@ package struct InclusionList<Schema: QuerySchema> {
     var resolver: Resolver<Schema>
     var sort: [ResolvedSort] = []
 
-    /// The type of its records.
     package var type: Schema.RecordType { resolver.root }
     /// The types of the records joined to them.
     package var joinedTypes: [Schema.RecordType] { resolver.joinedTypes }

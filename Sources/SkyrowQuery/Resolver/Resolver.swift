@@ -196,7 +196,6 @@ package struct Resolver<Schema: QuerySchema> {
         }
     }
 
-    /// Resolves a number to include.
     mutating func includedNumber(_ inclusion: Inclusion) throws(SkyrowError) -> ResolvedColumn {
         try asking(.order) { resolver throws(SkyrowError) in try resolver.number(of: inclusion) }
     }

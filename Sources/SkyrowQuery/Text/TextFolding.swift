@@ -3,7 +3,6 @@
 /// It lowercases each code point, with one form of sigma: `ß` and `ss` differ, and so do the Unicode compositions of an
 /// accented letter. A table makes it independent of the standard library's Unicode version and the same on every machine.
 package enum TextFolding {
-    /// Returns the folded text.
     package static func fold(_ text: String) -> String {
         guard !text.utf8.allSatisfy(isFolded) else { return text }
         var result = String.UnicodeScalarView()

@@ -75,7 +75,6 @@ package struct WordQuery: Hashable, Sendable {
         return parts.count == 1 ? parts[0] : .all(parts)
     }
 
-    /// Whether it has a word.
     package var hasWords: Bool { root != nil }
 
     /// The query in the syntax of PostgreSQL's `tsquery`. All text from clients is quoted, so that none causes a syntax error.

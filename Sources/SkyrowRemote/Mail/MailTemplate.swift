@@ -20,14 +20,12 @@ struct MailTemplate: Hashable, Sendable {
     /// Bytes.
     static let maximumOutput = 1_048_576
 
-    /// An error in a template.
     struct Fault: Error, Hashable {
         /// The line number, from 1.
         let line: Int
         let sentence: String
     }
 
-    /// A part of a template.
     private enum Part: Hashable {
         case text(String)
         case value(MailValues.Name, isEscaped: Bool)

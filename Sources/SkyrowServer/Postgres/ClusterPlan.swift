@@ -5,7 +5,6 @@ struct ClusterObservation: Hashable, Sendable {
     enum Contents: Hashable, Sendable {
         /// The directory is missing or empty.
         case nothing
-        /// A cluster of this major version.
         case cluster(majorVersion: Int)
         /// Other contents.
         case foreign

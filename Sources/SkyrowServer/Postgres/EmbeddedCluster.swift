@@ -232,7 +232,6 @@ struct DatabaseAddress: Hashable, Sendable {
     /// The port that names the socket without TCP.
     static let defaultPort = 5432
 
-    /// The directory of the socket.
     var socketDirectory: String
     var port: Int
 

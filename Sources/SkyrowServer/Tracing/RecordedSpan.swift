@@ -109,7 +109,6 @@ final class RecordedSpan: Span {
     }
 }
 
-/// A finished span.
 struct FinishedSpan: Sendable {
     var name: String
     var kind: SpanKind

@@ -4,7 +4,6 @@ internal import SkyrowPostgres
 /// An account as its operator sees it, without the hash of the password.
 package struct AccountSummary: Hashable, Sendable {
     package var id: UserID
-    /// The login keys of the account.
     package var loginKeys: [FieldName: String] = [:]
     /// Sorted.
     package var roles: [RoleName] = []
@@ -40,7 +39,6 @@ extension UserTable {
         try await summaries(where: disabledOnly ? UserTable.isDisabled : "true", limit: count)
     }
 
-    /// Returns the number of accounts.
     package func count(disabledOnly: Bool = false) async throws(SkyrowError) -> Int {
         let condition: SQL = disabledOnly ? UserTable.isDisabled : "true"
         return try await store.value(

@@ -107,7 +107,6 @@ package struct UserTable: StoreTable, Sendable {
         }
     }
 
-    /// Returns the credentials of an account by its id.
     package func credentials(of id: UserID) async throws(SkyrowError) -> AccountCredentials? {
         try await credentials { "account.id = \(id)" }
     }

@@ -91,7 +91,6 @@ package struct CodeMailLimits: Hashable, Sendable {
 
 /// The proof of a code.
 package enum CodeProof: Hashable, Sendable {
-    /// The code of a link, by its hash.
     case link(hash: [UInt8])
     /// The same, from the client that requested the code.
     case linkOfClient(id: [UInt8], hash: [UInt8])

@@ -70,7 +70,7 @@ struct NewRow: ExpressibleByDictionaryLiteral {
 
     var names: SQL { columns.map(\.name).joined(separator: ", ") }
     var values: SQL { columns.map(\.value).joined(separator: ", ") }
-    /// The assignments that put the row in the place of one with the same key.
+    /// The assignments that replace a row with the same key.
     var replacements: SQL { columns.map { "\($0.name) = EXCLUDED.\($0.name)" as SQL }.joined(separator: ", ") }
 
     static func + (left: NewRow, right: NewRow) -> NewRow {

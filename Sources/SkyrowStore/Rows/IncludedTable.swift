@@ -31,7 +31,6 @@ final class IncludedTable: Sendable {
         self.storedIDs = hasTwins ? storedIDs : nil
     }
 
-    /// Whether an included record is in the table.
     func hasRecord(_ included: IncludedRow) -> Bool {
         guard let storedIDs else { return true }
         return included.storedID.map { storedIDs[TextKey(included.id(of: $0))] == TextKey($0) } ?? false

@@ -9,7 +9,6 @@ package final class RowPlan: Sendable {
         let kind: Kind
         /// The record type of an id or a reference, or the SQL type of an unknown column.
         let name: String
-        /// The column of the row.
         let column: Int
         /// nil for a field.
         var reserved: ReservedColumn?

@@ -107,7 +107,6 @@ package final class RecordTable: Sendable {
     package let wholeRow: RecordSelection
     /// The texts of the statements on this table.
     package let shapes = StatementShapes()
-    /// The layouts of drafts in this table.
     let layouts = DraftLayouts()
     /// The special rules of the type.
     package let rules: TypeRules

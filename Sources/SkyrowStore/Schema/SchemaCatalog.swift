@@ -80,7 +80,6 @@ package struct SchemaCatalog: Sendable {
     /// The references to a type through which a delete of its records changes others.
     var deleteRules: [RecordTypeName: [DeleteRuleReference]] { contents.deleteRules }
 
-    /// The rules of the types that have rules.
     var rules: [RecordTypeName: TypeRules] { contents.rules }
 
     /// The rules of all other types.

@@ -73,7 +73,6 @@ extension SchemaChange {
         if case .addField(_, let type, _, _) = self { PostGIS.isNeeded(by: type) } else { false }
     }
 
-    /// The tables that the change locks.
     package var tableLocks: [TableLock] {
         switch self {
         case .createType: []

@@ -15,7 +15,7 @@ extension QueryText {
             "EXISTS (SELECT \(inner.source(records, in: elements.column, of: around(elements.column))) AND (\(inner.matches(elements.predicate))))"
     }
 
-    /// Returns the condition that each of some records is a member that the caller may read: as many are found as there are ids.
+    /// Returns the condition that the caller may read all of some records, and that all are members: as many are found as asked for.
     ///
     /// ```sql
     /// (EXISTS (SELECT FROM … WHERE <access> AND "m1"."_from" = "r"."_id" AND ("s1"."_id" = $1))

@@ -152,7 +152,6 @@ package struct SaveShape: Hashable, Sendable {
     /// Whether there is a condition on the stored record; the condition itself is not part of the shape.
     var isConditional = false
 
-    /// Whether the write may create a record.
     var mayCreate: Bool { kind == .upsert || kind == .insert }
 
     /// Whether the text of the statement is cached. With many operators the text is long; with these and with predicates there is

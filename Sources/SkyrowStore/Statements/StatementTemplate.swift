@@ -2,7 +2,7 @@ internal import SkyrowPostgres
 
 /// A statement without its values: the text, and the parameter of each placeholder.
 ///
-/// It is written as a string literal like ``SQL``, with parameters in the place of values. Text and parameters are built
+/// It is written as a string literal like ``SQL``, with parameters in place of values. Text and parameters are built
 /// together, so that the bound values always match the text:
 ///
 /// ```swift
@@ -26,7 +26,7 @@ struct StatementTemplate: Sendable {
     /// Creates an empty template.
     init() {}
 
-    /// The text with `$1`, `$2`, … in the place of parameters.
+    /// The text with `$1`, `$2`, … in place of parameters.
     var text: String { sql.text }
 
     /// The text without values, for code that binds them itself.

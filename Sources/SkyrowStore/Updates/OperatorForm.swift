@@ -55,7 +55,6 @@ enum OperatorForm: Hashable, Sendable {
         }
     }
 
-    /// The number of operators.
     var stepCount: Int {
         if case .all(let forms) = self { forms.count } else { 1 }
     }
@@ -143,7 +142,6 @@ struct SettledOperator: Sendable {
     /// The position of the column in the table.
     let column: Int
     let field: FieldName
-    /// The type of the field.
     let type: FieldType
     let change: FieldOperator
     let form: OperatorForm

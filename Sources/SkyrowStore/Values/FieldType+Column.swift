@@ -3,8 +3,7 @@ package import SkyrowModel
 internal import SkyrowPostgres
 internal import SkyrowQuery
 
-// The lists of value types: a new type adds a line to each, and a case of `RowPlan.Kind` if rows have its values in another form
-// than those of the types there are.
+// The lists of value types: a new type adds a line to each, and a case of `RowPlan.Kind` if rows have its values in a new form.
 
 extension FieldType {
     /// The store's implementation of the type.
@@ -90,7 +89,6 @@ extension RowPlan {
 }
 
 extension RowPlan.Kind {
-    /// The type of the column.
     var oid: PostgresOID {
         switch self {
         case .id, .text, .reference, .asset: .text

@@ -4,7 +4,6 @@ import SkyrowPostgres
 import SkyrowStore
 
 extension SchemaReport {
-    /// Returns the report as text.
     func text(file: String, in schema: SQLIdentifier) -> String {
         let file = SchemaDocument.name(ofFile: file)
         guard !difference.isEmpty else { return "The database matches \(file)." }

@@ -3,7 +3,6 @@ import Glibc
 /// A part of a password that an attacker can guess faster than by brute force.
 struct PasswordMatch: Hashable {
     let range: Range<Int>
-    /// The number of guesses.
     let guesses: Double
 
     /// - Parameters:
