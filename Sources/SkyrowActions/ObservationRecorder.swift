@@ -238,6 +238,6 @@ package final class ObservationRecorder: Sendable {
 }
 
 extension ErrorCode {
-    /// Whether the service is at fault.
-    fileprivate var isServerFault: Bool { rawValue >= 10_000 || self == .outcomeUnknown }
+    /// Whether the failure is the service's fault, so that an operator should investigate it.
+    package var isServerFault: Bool { rawValue >= 10_000 || self == .outcomeUnknown }
 }

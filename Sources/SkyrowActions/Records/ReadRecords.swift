@@ -23,42 +23,38 @@ extension ActionService {
         _ request: QueryRequest,
         _ call: Call
     ) async throws(SkyrowError) -> QueryAnswer<QueryResult> {
-        if let mode = request.explanation {
-            let access = try explainedAccess(to: request.database, by: call.caller)
-            return try await within(request.timeLimit) { () async throws(SkyrowError) in
-                .explanation(try await self.store.explain(request.query, mode, with: access))
-            }
-        }
-        let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
-        return try await admitting(call.caller, call.turn) { admit async throws(SkyrowError) in
-            try await within(request.timeLimit) { () async throws(SkyrowError) in
-                .found(try await self.store.query(request.query, with: access, admitting: admit))
-            }
-        }
+        try await answer(request, call, explain: store.explain(_:_:with:), find: store.query(_:with:admitting:))
     }
 
     fileprivate func aggregate(
         _ request: AggregateRequest,
         _ call: Call
     ) async throws(SkyrowError) -> QueryAnswer<AggregateResult> {
-        if let mode = request.explanation {
-            let access = try explainedAccess(to: request.database, by: call.caller)
-            return try await within(request.timeLimit) { () async throws(SkyrowError) in
-                .explanation(try await self.store.explain(request.query, mode, with: access))
-            }
-        }
-        let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
-        return try await admitting(call.caller, call.turn) { admit async throws(SkyrowError) in
-            try await within(request.timeLimit) { () async throws(SkyrowError) in
-                .found(try await self.store.aggregate(request.query, with: access, admitting: admit))
-            }
-        }
+        try await answer(request, call, explain: store.explain(_:_:with:), find: store.aggregate(_:with:admitting:))
     }
 
-    /// Throws `102 PermissionDenied` without the master key: plans disclose numbers of records.
-    private func explainedAccess(to database: DatabaseName, by caller: Caller) throws(SkyrowError) -> RecordAccess {
-        guard caller.isOperator else { throw SkyrowError(.permissionDenied, "\"explain\" requires the master key.") }
-        return try recordAccess(to: database, for: .reading, by: caller)
+    private func answer<Query, Found>(
+        _ question: Question<Query>,
+        _ call: Call,
+        explain: @escaping @Sendable (Query, ExplainMode, RecordAccess) async throws(SkyrowError) -> QueryExplanation,
+        find: @escaping @Sendable (Query, RecordAccess, QueryCost.Admission?) async throws(SkyrowError) -> Found
+    ) async throws(SkyrowError) -> QueryAnswer<Found> {
+        if let mode = question.explanation {
+            // Plans disclose numbers of records.
+            guard call.caller.isOperator else {
+                throw SkyrowError(.permissionDenied, "\"explain\" requires the master key.")
+            }
+            let access = try recordAccess(to: question.database, for: .reading, by: call.caller)
+            return try await within(question.timeLimit) { () async throws(SkyrowError) in
+                .explanation(try await explain(question.query, mode, access))
+            }
+        }
+        let access = try recordAccess(to: question.database, for: .reading, by: call.caller)
+        return try await admitting(call.caller, call.turn) { admit async throws(SkyrowError) in
+            try await within(question.timeLimit) { () async throws(SkyrowError) in
+                .found(try await find(question.query, access, admit))
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 package import Logging
 import NIOCore
 import NIOHTTP1
+import SkyrowActions
 package import SkyrowModel
 package import SkyrowProtocol
 

@@ -25,9 +25,6 @@ extension ErrorCode {
         default: .internalServerError
         }
     }
-
-    /// Whether the failure is the service's fault, so that an operator should investigate it.
-    var isServerFault: Bool { rawValue >= 10_000 || self == .outcomeUnknown }
 }
 
 extension SkyrowError {

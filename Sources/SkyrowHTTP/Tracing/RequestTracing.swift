@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import SkyrowActions
 import SkyrowModel
 import SkyrowProtocol
 package import Tracing

@@ -8,8 +8,7 @@ package enum Trigrams {
     /// The constraint name that marks a refusal of ``requirement``.
     private static let mark = "_pg_trgm"
 
-    /// Creates the extension if it is missing, in a separate schema. A schema of another role is not used, since the
-    /// extension's functions would be called with the rights of the querying role.
+    /// Creates the extension if it is missing, in a separate schema.
     package static let requirement = SQL(
         trustedText: """
             DO $trigrams$
@@ -17,15 +16,7 @@ package enum Trigrams {
                 IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm') THEN
                     RETURN;
                 END IF;
-                IF EXISTS (
-                    SELECT FROM pg_catalog.pg_namespace
-                    WHERE nspname = 'trigrams' AND pg_catalog.pg_get_userbyid(nspowner) <> current_user
-                ) THEN
-                    RAISE insufficient_privilege USING MESSAGE = 'The schema trigrams belongs to another role';
-                END IF;
-                CREATE SCHEMA IF NOT EXISTS trigrams;
-                CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA trigrams;
-                GRANT USAGE ON SCHEMA trigrams TO PUBLIC;
+                \(creation(ofExtension: "pg_trgm", in: "trigrams"))
             EXCEPTION
                 WHEN feature_not_supported OR undefined_file OR undefined_object OR insufficient_privilege THEN
                     RAISE EXCEPTION USING

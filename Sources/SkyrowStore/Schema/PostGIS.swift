@@ -6,20 +6,7 @@ package enum PostGIS {
     /// The constraint name that marks an error of ``requirement``.
     private static let mark = "_postgis"
 
-    /// PL/pgSQL that creates the extension in a separate schema, with the rights of the role that runs it.
-    ///
-    /// A schema of another role is not used: the script of the extension would call functions in it.
-    package static let creation = """
-        IF EXISTS (
-            SELECT FROM pg_catalog.pg_namespace
-            WHERE nspname = 'postgis' AND pg_catalog.pg_get_userbyid(nspowner) <> current_user
-        ) THEN
-            RAISE insufficient_privilege USING MESSAGE = 'The schema postgis belongs to another role';
-        END IF;
-        CREATE SCHEMA IF NOT EXISTS postgis;
-        CREATE EXTENSION IF NOT EXISTS postgis SCHEMA postgis;
-        GRANT USAGE ON SCHEMA postgis TO PUBLIC;
-        """
+    static let creation = SkyrowStore.creation(ofExtension: "postgis", in: "postgis")
 
     /// Creates the extension if it is missing, and makes its types known by their bare names until the transaction ends.
     ///
