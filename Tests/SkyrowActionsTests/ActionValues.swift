@@ -17,12 +17,7 @@ func draft(_ recordID: String, _ fields: KeyValuePairs<String, RecordValue> = [:
 }
 
 extension SaveRequest {
-    init(
-        _ drafts: RecordDraft...,
-        database: DatabaseName = .everyone,
-        atomic: Bool = false,
-        key: String? = nil
-    ) {
+    init(_ drafts: RecordDraft..., database: DatabaseName = .everyone, atomic: Bool = false, key: String? = nil) {
         self.init(
             database: database,
             items: drafts.map { .draft($0) },

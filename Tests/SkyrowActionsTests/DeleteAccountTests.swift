@@ -386,12 +386,7 @@ import Testing
             // As where the process dies.
             let event = AuditEvent(.delete, by: .itself)
             #expect(try await service.store.deletions.begin(a, if: .none, recording: event))
-            let report = try await service.store.deletions.run(
-                a,
-                Self.rules,
-                maximumRecords: 600,
-                looksForTraces: true
-            )
+            let report = try await service.store.deletions.run(a, Self.rules, maximumRecords: 600, looksForTraces: true)
             #expect(!report.isFinished && report.deleted == 1000)
             #expect(try await fixture.psql("SELECT count(*) FROM note") == "1000")
             // Nothing opens it again meanwhile.

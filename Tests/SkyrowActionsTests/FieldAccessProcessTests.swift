@@ -43,11 +43,7 @@ import Testing
                     ([], [.always, .always], [.always, .always]),
                 ]
                 for row in rows {
-                    let answered = try await fixture.service.run(
-                        Actions.schemaFieldAccessUpdate,
-                        row.rules,
-                        by: master
-                    )
+                    let answered = try await fixture.service.run(Actions.schemaFieldAccessUpdate, row.rules, by: master)
                     #expect(Set(answered) == Set(row.rules))
                     // This process goes by them when it answers, the other one once it has heard.
                     #expect(standings(fixture, "film") == row.film && standings(fixture, "song") == row.song)

@@ -32,11 +32,7 @@ import Testing
         var service: ActionService { fixture.service }
 
         func merge(_ service: ActionService? = nil, by caller: Caller? = nil) async throws(SkyrowError) -> MergeReport {
-            try await (service ?? self.service).run(
-                Actions.authMerge,
-                guest.accessToken,
-                by: caller ?? self.caller
-            )
+            try await (service ?? self.service).run(Actions.authMerge, guest.accessToken, by: caller ?? self.caller)
         }
 
         /// The rows of a query, with names in the place of ids.
@@ -54,19 +50,14 @@ import Testing
         }
     }
 
-    private func withAccounts(
-        test: String = #function,
-        _ body: (Accounts) async throws -> Void
-    ) async throws {
+    private func withAccounts(test: String = #function, _ body: (Accounts) async throws -> Void) async throws {
         try await withService(test: test) { fixture in
             try await fixture.psql(Self.types)
             try await fixture.service.store.cache.reload()
             let (ann, caller) = try await fixture.service.signUp("ann")
             let guest = try await fixture.service.signUp(SignUpRequest())
             let guestCaller = try await fixture.service.authenticate(.token(guest.accessToken), for: .user)
-            try await body(
-                Accounts(fixture: fixture, guest: guest, guestCaller: guestCaller, ann: ann, caller: caller)
-            )
+            try await body(Accounts(fixture: fixture, guest: guest, guestCaller: guestCaller, ann: ann, caller: caller))
         }
     }
 
@@ -91,9 +82,7 @@ import Testing
             )
             let report = try await accounts.merge()
             #expect(report.isFinished && report.records == 6)
-            #expect(
-                report.changes.map { "\($0.from) \($0.to)" } == ["folder/main folder/main~2", "note/2 note/2~1"]
-            )
+            #expect(report.changes.map { "\($0.from) \($0.to)" } == ["folder/main folder/main~2", "note/2 note/2~1"])
             let notes = try await accounts.rows(
                 "SELECT _id, _database, _owner, coalesce(_created_by, '-'), folder, next, others FROM note ORDER BY title COLLATE \"C\""
             )
@@ -150,9 +139,7 @@ import Testing
             )
             try await accounts.psql("INSERT INTO _user_role SELECT '<guest>', name FROM _role")
             #expect(try await accounts.merge().isFinished)
-            var rows = try await accounts.rows(
-                "SELECT user_id, name, other_id, mutual FROM _relation"
-            )
+            var rows = try await accounts.rows("SELECT user_id, name, other_id, mutual FROM _relation")
             for (name, id) in ids { rows = rows.replacing(id, with: name) }
             #expect(
                 rows.split(separator: "\n").sorted() == [

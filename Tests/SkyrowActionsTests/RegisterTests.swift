@@ -56,9 +56,7 @@ import Testing
             try await expectError(.accessTokenNotAccepted) {
                 try await service.authenticate(.token(account.accessToken), for: .user)
             }
-            #expect(
-                try await fixture.psql("SELECT event FROM _audit ORDER BY id") == "signup\nregister\nlogin"
-            )
+            #expect(try await fixture.psql("SELECT event FROM _audit ORDER BY id") == "signup\nregister\nlogin")
         }
     }
 

@@ -125,13 +125,7 @@ private func withRunningService(
     _ body: (ServiceFixture) async throws -> Void
 ) async throws {
     try await withPostgresClient(database.url, logger: .quiet) { client in
-        let store = RecordStore(
-            client: client,
-            schema: "app",
-            mode: mode,
-            rulesPatience: testPatience,
-            logger: .quiet
-        )
+        let store = RecordStore(client: client, schema: "app", mode: mode, rulesPatience: testPatience, logger: .quiet)
         try await store.prepare()
         let clock = TestClock()
         let observations = ObservationLog()

@@ -20,9 +20,7 @@ import Testing
     }
 
     private func logIn(_ fixture: ServiceFixture, _ name: String = "ann") async throws -> Visit {
-        let result = try await fixture.service.logIn(
-            LogInRequest(authData: ["username": name], password: "secret")
-        )
+        let result = try await fixture.service.logIn(LogInRequest(authData: ["username": name], password: "secret"))
         return try await visit(result.accessToken, fixture)
     }
 
@@ -260,11 +258,7 @@ import Testing
             // A change of an address at each moment of saves that send the one of before.
             for round in 1...60 {
                 async let change = save(["email": .string("\(round)@example.org")], fresh, fixture)
-                async let stale = save(
-                    ["email": .string("\(round - 1)@example.org"), "city": "Basel"],
-                    login,
-                    fixture
-                )
+                async let stale = save(["email": .string("\(round - 1)@example.org"), "city": "Basel"], login, fixture)
                 let (changed, refused) = (try await change, try await stale)
                 #expect(changed == nil)
                 #expect(refused == nil || refused?.code == .stepUpRequired)

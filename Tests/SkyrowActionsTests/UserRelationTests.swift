@@ -82,9 +82,7 @@ import Testing
             )
             let request = RelationChange(.follow, [id(bob), id(carl), "ghost", "~odd", id(ann)])
             let outcomes = try await fixture.service.run(Actions.relationAdd, request, by: ann).map(\.summary)
-            #expect(
-                outcomes == Array(repeating: "ResourceNotFound", count: 4) + ["InvalidArgument"]
-            )
+            #expect(outcomes == Array(repeating: "ResourceNotFound", count: 4) + ["InvalidArgument"])
             // What is no id of a user is refused, and not looked for.
             for action in [Actions.relationAdd, Actions.relationRemove] {
                 let error = try await expectError(.invalidArgument) {
@@ -187,10 +185,7 @@ import Testing
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for (place, caller) in callers.enumerated() {
                         let others = callers.map(id).filter { $0 != id(caller) }
-                        let request = RelationChange(
-                            .friend,
-                            place.isMultiple(of: 2) ? others : others.reversed()
-                        )
+                        let request = RelationChange(.friend, place.isMultiple(of: 2) ? others : others.reversed())
                         group.addTask {
                             if (round + place) % 3 == 0 {
                                 _ = try await service.run(Actions.relationRemove, request, by: caller)

@@ -194,9 +194,7 @@ import Testing
         try await scripted.client.register(["username": "ann"], password: "secret", profile: ["age": 33])
         #expect(scripted.client.session?.accessToken == "t2")
         let deleted = try await scripted.client.deleteAccount()
-        #expect(
-            deleted == AccountDeletion(isFinished: true, deleted: 3, anonymised: 2, transferred: 1, kept: 0)
-        )
+        #expect(deleted == AccountDeletion(isFinished: true, deleted: 3, anonymised: 2, transferred: 1, kept: 0))
         #expect(scripted.client.session == nil)
         try await scripted.client.deleteUser("u2", releasing: true)
         #expect(

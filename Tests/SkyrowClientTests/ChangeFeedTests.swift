@@ -147,9 +147,7 @@ import Testing
         for try await page in try feed(scripted) { pages.append(page) }
         #expect(pages.map(\.beginsAnew) == [true])
         #expect(pages.map { $0.changed.map(\.id) } == [[try id(3)]])
-        #expect(
-            sent(scripted) == [#"changes:fetch {"since":"a","limit":100}"#, #"changes:fetch {"limit":100}"#]
-        )
+        #expect(sent(scripted) == [#"changes:fetch {"since":"a","limit":100}"#, #"changes:fetch {"limit":100}"#])
         // Without a position there is nothing to give up.
         let refused = ScriptedClient([.error(134, "InvalidToken")])
         var none = try refused.client.publicDatabase.changes(of: RecordQuery("note")).makeAsyncIterator()

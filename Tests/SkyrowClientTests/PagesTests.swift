@@ -50,9 +50,7 @@ import Testing
         }
         let info = #""info":{"cursor":null,"has_more":false}"#
         let scripted = ScriptedClient([
-            .result(
-                "{\"records\":[\(records.joined(separator: ","))],\"included\":{\"person/9\":\(person)},\(info)}"
-            ),
+            .result("{\"records\":[\(records.joined(separator: ","))],\"included\":{\"person/9\":\(person)},\(info)}"),
             .result("{\"records\":[],\(info)}"),
         ])
         let query = try RecordQuery("note").including("author").includingEachOnce()

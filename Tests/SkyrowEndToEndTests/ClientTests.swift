@@ -42,9 +42,7 @@ import Testing
             _ = try await ben.signUp(["username": "ben"], password: "battery staple")
 
             let note = try RecordID("note/1")
-            let saved = try await ann.publicDatabase.save(
-                RecordDraft("note/1", ["title": "Milk", "stars": 3])
-            )
+            let saved = try await ann.publicDatabase.save(RecordDraft("note/1", ["title": "Milk", "stars": 3]))
             #expect(saved.owner == ann.currentUserID)
             #expect(try await ben.publicDatabase.fetch(note).fields == saved.fields)
 

@@ -38,11 +38,7 @@ enum Tool {
     /// Runs any program to its end.
     ///
     /// - Parameter input: what it reads on standard input, at most what a pipe holds.
-    static func run(
-        words: [String],
-        environment: [String: String] = [:],
-        input: String? = nil
-    ) async throws -> Result {
+    static func run(words: [String], environment: [String: String] = [:], input: String? = nil) async throws -> Result {
         let (child, output, errors) = try await launch(words, environment: environment, input: input.map(pipe))
         let command = words.joined(separator: " ")
         return try await waiting(for: "the end of \(command)", within: .seconds(1200)) {

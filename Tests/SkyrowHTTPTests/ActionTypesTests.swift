@@ -84,11 +84,7 @@ import Testing
             words: "object with `a`"
         ),
         Row(shape: .either([.boolean, .oneOfStrings(["a"])]), typeScript: #"boolean | "a""#, words: "boolean or `a`"),
-        Row(
-            shape: .nullable(.oneOfStrings(["a", "b"])),
-            typeScript: #""a" | "b" | null"#,
-            words: "`a`, `b` or null"
-        ),
+        Row(shape: .nullable(.oneOfStrings(["a", "b"])), typeScript: #""a" | "b" | null"#, words: "`a`, `b` or null"),
         Row(
             shape: .either([.named(.record), .named(.recordDraft)]),
             typeScript: "Record | RecordDraft",

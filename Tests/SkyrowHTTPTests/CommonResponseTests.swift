@@ -216,9 +216,7 @@ final class LogLines: Sendable {
         lines.withLock { $0 = [] }
     }
 
-    var logger: Logger {
-        Logger(label: "tests") { _ in Handler(lines: self) }
-    }
+    var logger: Logger { Logger(label: "tests") { _ in Handler(lines: self) } }
 
     private struct Handler: LogHandler {
         let lines: LogLines

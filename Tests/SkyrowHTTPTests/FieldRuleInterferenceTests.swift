@@ -156,9 +156,7 @@ import Testing
             "{\"path\":\(path("open.\(prefix)next"))}", "{\"path\":\(path("deck.\(prefix)crew"))}",
             "[\"func\",\"distance\",\(p("place")),\(place)]",
         ] {
-            questions.append(
-                ("record:query", "{\"record_type\":\"film\",\(title),\"include\":{\"i\":\(included)}}")
-            )
+            questions.append(("record:query", "{\"record_type\":\"film\",\(title),\"include\":{\"i\":\(included)}}"))
         }
         for key in ["text", "n", "x", "flag", "due"].map({ p($0) }) + [path("open.\(prefix)text")] {
             questions.append(

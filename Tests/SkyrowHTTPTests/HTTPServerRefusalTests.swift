@@ -3,12 +3,7 @@ import SkyrowHTTP
 import Testing
 
 @Suite struct HTTPServerRefusalTests {
-    static let limits = HTTPLimits(
-        body: 1000,
-        headerField: 2000,
-        headerList: 4000,
-        headerCount: 20
-    )
+    static let limits = HTTPLimits(body: 1000, headerField: 2000, headerList: 4000, headerCount: 20)
 
     @Test(arguments: [
         ("GET /a HTTP/1.1\r\nhost x\r\n\r\n", 400, "malformed"),

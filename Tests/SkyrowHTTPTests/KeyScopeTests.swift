@@ -100,11 +100,7 @@ import Testing
             #"{"record_type":"note","predicate":["in_query",\#(path("parent")),{"record_type":"note","predicate":["eq",\#(path("hidden.word")),"x"]}]}"#,
             lacks: read
         ),
-        Exit(
-            "record:query",
-            #"{"record_type":"note","predicate":["related_to",\#(ref),"notes"]}"#,
-            lacks: read
-        ),
+        Exit("record:query", #"{"record_type":"note","predicate":["related_to",\#(ref),"notes"]}"#, lacks: read),
         Exit(
             "record:query",
             #"{"record_type":"note","predicate":["func","userRelation",\#(path("_owner")),{"$type":"relation","$name":"_friend","$direction":"mutual"}]}"#,

@@ -5,10 +5,7 @@ import Testing
 
 /// How clients meet the limits, through both endpoints.
 @Suite struct RateLimitTests {
-    static let hour = RateLimits(
-        client: RateLimit(4, per: .seconds(3600)),
-        login: RateLimit(1, per: .seconds(3600))
-    )
+    static let hour = RateLimits(client: RateLimit(4, per: .seconds(3600)), login: RateLimit(1, per: .seconds(3600)))
 
     @Test func aCallTooManyIs131WithTheTimeToWait() async throws {
         try await withService(rateLimits: RateLimits(client: RateLimit(2, per: .seconds(3600)))) { service in
@@ -29,9 +26,7 @@ import Testing
                 try await connection.get("/healthz")
                 #expect(try await connection.response().status == 200)
             }
-            #expect(
-                try await service.call("record:fetch", fetch, key: TestService.masterKey)["error"] == .null
-            )
+            #expect(try await service.call("record:fetch", fetch, key: TestService.masterKey)["error"] == .null)
         }
     }
 

@@ -43,9 +43,7 @@ import Testing
             )
             #expect(
                 try JSONValue(v1.body)["result"][0]["_access"]
-                    == JSONValue(
-                        #"[{"user_id":"\#(carl.id)","level":"read"},{"relation":"friend","level":"read"}]"#
-                    )
+                    == JSONValue(#"[{"user_id":"\#(carl.id)","level":"read"},{"relation":"friend","level":"read"}]"#)
             )
             for (token, expected) in [
                 (ann.token, ["a", "b"]), (bob.token, ["a", "b"]), (carl.token, ["b"]), (nil, []),

@@ -215,11 +215,7 @@ import Testing
             }
             _ = try await service.database.psql("ALTER TABLE app.film ADD plot text DEFAULT 'secret'")
             try await waiting(until: "the column is known") {
-                let fetched = try await service.call(
-                    "record:fetch",
-                    #"{"ids":["film/1"]}"#,
-                    key: TestService.masterKey
-                )
+                let fetched = try await service.call("record:fetch", #"{"ids":["film/1"]}"#, key: TestService.masterKey)
                 return fetched["result"][0]["plot"].string == "secret"
             }
             let fetched = try await service.call("record:fetch", #"{"ids":["film/1"]}"#, token: ann)

@@ -24,11 +24,7 @@ import Testing
                 let response = try await service.call("session:revoke", parameters, key: nil, token: token)
                 #expect(response["error"]["code"].integer == code.map { Int($0) }, "\(parameters)")
             }
-            let v1 = try await service.v1(
-                "/session/revoke",
-                #"{"action":"session:revoke","all":true}"#,
-                token: token
-            )
+            let v1 = try await service.v1("/session/revoke", #"{"action":"session:revoke","all":true}"#, token: token)
             #expect(v1.status == 403)
             let error = try JSONValue(v1.body)["error"]
             #expect(error["name"].string == "StepUpRequired" && error["info"]["max_age"].integer == 600)

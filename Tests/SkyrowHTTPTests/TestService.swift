@@ -182,13 +182,7 @@ func withService<Success: Sendable>(
             logger: logger
         ) { server in
             try await body(
-                TestService(
-                    server: server,
-                    database: database,
-                    responder: responder,
-                    counts: counts,
-                    tls: tls
-                )
+                TestService(server: server, database: database, responder: responder, counts: counts, tls: tls)
             )
         }
     }

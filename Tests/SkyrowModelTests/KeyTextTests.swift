@@ -7,11 +7,7 @@ import Testing
     private static let secret = String(repeating: "aB3", count: 14) + "z"
 
     private static func key(_ application: String = "app") throws -> KeyText {
-        KeyText(
-            try #require(KeyID("k7f3q9x2a")),
-            secret: secret,
-            of: try ApplicationName(application)
-        )
+        KeyText(try #require(KeyID("k7f3q9x2a")), secret: secret, of: try ApplicationName(application))
     }
 
     @Test(arguments: ["app", "shop", "a_shop_of_ours"])

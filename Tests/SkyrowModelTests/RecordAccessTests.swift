@@ -50,12 +50,7 @@ import Testing
     }
 
     @Test(arguments: rows)
-    func aDatabaseOpensOrSaysWhyNot(
-        _ caller: Caller,
-        _ name: DatabaseName,
-        _ reading: Opening,
-        _ writing: Opening
-    ) {
+    func aDatabaseOpensOrSaysWhyNot(_ caller: Caller, _ name: DatabaseName, _ reading: Opening, _ writing: Opening) {
         #expect(opening(name, .reading, caller) == reading)
         #expect(opening(name, .writing, caller) == writing)
     }

@@ -50,12 +50,7 @@ import Testing
             makesAdministrators: true,
             allowed: [.read, .changeAccess]
         ),
-        Row(
-            caller: ann,
-            access: list((.user("ann"), .write)),
-            makesAdministrators: true,
-            allowed: [.read]
-        ),
+        Row(caller: ann, access: list((.user("ann"), .write)), makesAdministrators: true, allowed: [.read]),
         Row(caller: ann, access: list((.user("ann"), .write)), isDefault: true, allowed: [.read, .changeMembers]),
         Row(
             caller: boss,

@@ -17,9 +17,7 @@ import Testing
             )
             #expect(try await reader.transaction().lines == ["insert note 1|a", "insert note 2|null"])
             #expect(try await reader.transaction().lines == ["update note old 1|a 1|b"])
-            #expect(
-                try await reader.transaction().lines == ["update note old 2|null 3|null", "delete note old 1|b"]
-            )
+            #expect(try await reader.transaction().lines == ["update note old 2|null 3|null", "delete note old 1|b"])
         }
     }
 

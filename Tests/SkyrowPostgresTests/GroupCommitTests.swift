@@ -76,9 +76,7 @@ import Testing
             // Only the four were tried by themselves, and no other was run more than twice.
             #expect(statistics.writes.statements == 4)
             #expect(statistics.groupCommits.largestBatch == 48)
-            let commits = try await database.psql(
-                "SELECT count(DISTINCT xmin::text) <= 5 FROM note WHERE id % 12 <> 0"
-            )
+            let commits = try await database.psql("SELECT count(DISTINCT xmin::text) <= 5 FROM note WHERE id % 12 <> 0")
             #expect(commits == "t")
         }
     }

@@ -59,12 +59,7 @@ import Testing
             (NoteMessages.updateAlone, nil, false, "1|b"),
         ] as [([UInt8], String?, Bool, String)]
     )
-    func anUpdateHasTheRowBeforeAsTheTableSendsIt(
-        bytes: [UInt8],
-        before: String?,
-        isFull: Bool,
-        after: String
-    ) throws {
+    func anUpdateHasTheRowBeforeAsTheTableSendsIt(bytes: [UInt8], before: String?, isFull: Bool, after: String) throws {
         guard case .update(_, let old, let new) = try decode(bytes) else {
             Issue.record("No update")
             return

@@ -67,9 +67,7 @@ enum NoteMessages {
 
     /// A message as the stream carries it.
     static func log(_ message: [UInt8], at position: Int64 = 0x100) -> ReplicationBuffer {
-        ReplicationBuffer(
-            MessageWriter("w").integer(position).integer(Int64(0x9999)).integer(Int64(1)).bytes + message
-        )
+        ReplicationBuffer(MessageWriter("w").integer(position).integer(Int64(0x9999)).integer(Int64(1)).bytes + message)
     }
 
     static func keepalive(_ position: Int64, wantsReply: Bool = false) -> ReplicationBuffer {

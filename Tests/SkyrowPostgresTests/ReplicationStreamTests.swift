@@ -14,10 +14,7 @@ import Testing
     }
 
     /// The transaction that the last of some messages ends.
-    private func transaction(
-        _ messages: [[UInt8]],
-        in stream: inout ReplicationStream
-    ) throws -> ChangeTransaction? {
+    private func transaction(_ messages: [[UInt8]], in stream: inout ReplicationStream) throws -> ChangeTransaction? {
         var last: ChangeTransaction?
         for message in messages {
             if case .transaction(let transaction) = try stream.receive(NoteMessages.log(message), at: Self.start) {

@@ -34,9 +34,7 @@ import Testing
             let service = Task { try await client.run() }
             var tasks = (0..<6).map { _ in Task { _ = try await client.write("SELECT pg_sleep(600)") } }
             tasks.append(Task { _ = try await client.read("SELECT pg_sleep(600)") })
-            tasks.append(
-                Task { try await client.withTransaction { _ = try await $0.execute("SELECT pg_sleep(600)") } }
-            )
+            tasks.append(Task { try await client.withTransaction { _ = try await $0.execute("SELECT pg_sleep(600)") } })
             var events = client.listen("changed").makeAsyncIterator()
             #expect(await events.next() == .connected)
             try await sleepers(tasks.count, in: database)

@@ -19,11 +19,7 @@ import Testing
     )
 
     private static func truth(_ predicate: Predicate, _ caller: Caller = .ann) throws -> Truth {
-        var resolver = Resolver(
-            schema: TestSchema.notes,
-            root: TestSchema.notes.note,
-            access: RecordAccess(caller)
-        )
+        var resolver = Resolver(schema: TestSchema.notes, root: TestSchema.notes.note, access: RecordAccess(caller))
         let query = try resolver.resolve(RecordQuery(type: type("note"), predicate: predicate))
         var home = StoredRecord(
             type: type("category"),
@@ -108,11 +104,7 @@ import Testing
                 fields: [field("name"): .scalar(.text("Home"))]
             )
             home.access = access
-            var resolver = Resolver(
-                schema: TestSchema.notes,
-                root: TestSchema.notes.note,
-                access: RecordAccess(.ann)
-            )
+            var resolver = Resolver(schema: TestSchema.notes, root: TestSchema.notes.note, access: RecordAccess(.ann))
             let interpreter = MemoryInterpreter(try resolver.resolve(query)) { [home] _, _ in home }
             #expect(interpreter.truth(of: Self.note) == truth)
         }

@@ -38,12 +38,7 @@ struct TestType: QueryRecordType {
     var ownersOnly: Set<FieldName>
     var classRules: ClassRules?
 
-    init(
-        _ name: String,
-        _ fields: [String: FieldType],
-        hidden: [String] = [],
-        ownersOnly: [String] = []
-    ) {
+    init(_ name: String, _ fields: [String: FieldType], hidden: [String] = [], ownersOnly: [String] = []) {
         self.name = type(name)
         self.fields = Dictionary(uniqueKeysWithValues: fields.map { (field($0), $1) })
         self.hidden = Set(hidden.map { field($0) })

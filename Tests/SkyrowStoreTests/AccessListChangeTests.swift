@@ -68,9 +68,7 @@ import Testing
         rows.map { (row: $0, readers: .read) } + rowsOfPart.map { (row: $0, readers: .owner) }
 
     @Test(arguments: sent)
-    func aWriterWhoIsNotTheOwnerLeavesTheListAsItIs(
-        _ sent: (row: Row, readers: ClassAccess.ListReaders)
-    ) async throws {
+    func aWriterWhoIsNotTheOwnerLeavesTheListAsItIs(_ sent: (row: Row, readers: ClassAccess.ListReaders)) async throws {
         let (row, readers) = sent
         try await withRecords { f in
             let store = RecordStore(

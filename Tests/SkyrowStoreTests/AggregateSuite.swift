@@ -30,11 +30,7 @@ extension AggregateSuite {
         Aggregate(name, function, keyPath.map { path($0) })
     }
 
-    static func error(
-        _ f: RecordsFixture,
-        _ query: AggregateQuery,
-        _ caller: Caller = .ann
-    ) async -> SkyrowError? {
+    static func error(_ f: RecordsFixture, _ query: AggregateQuery, _ caller: Caller = .ann) async -> SkyrowError? {
         do {
             _ = try await groups(f, query, caller)
             return nil

@@ -28,10 +28,7 @@ private func reference(_ text: String) -> RecordValue {
         ),
     ]
 
-    private func withArrays(
-        test: String = #function,
-        _ body: (StoreFixture) async throws -> Void
-    ) async throws {
+    private func withArrays(test: String = #function, _ body: (StoreFixture) async throws -> Void) async throws {
         try await withStore(test: test) { f in
             _ = try await f.store.createTypes(Self.types)
             try await body(f)

@@ -95,12 +95,7 @@ import Testing
                 atomic: false
             ).map(\.error)
             let drafts = isReversed ? row.drafts.reversed() : row.drafts
-            let outcomes = try await f.store.save(
-                drafts.map { .draft($0) },
-                in: .everyone,
-                caller: .ann,
-                atomic: false
-            )
+            let outcomes = try await f.store.save(drafts.map { .draft($0) }, in: .everyone, caller: .ann, atomic: false)
             let errors = isReversed ? outcomes.reversed().map(\.error) : outcomes.map(\.error)
             #expect(errors.map(\.?.code) == row.codes)
             for error in errors where error?.code == .invalidArgument { #expect(missing.contains(error)) }
@@ -120,9 +115,7 @@ import Testing
             let failed = zip(row.drafts, row.codes).filter { $1 != nil }.map { $0.0.id.description }
             #expect(error?.code == .atomicOperationFailure)
             #expect(error?.info.keys.sorted() == failed.sorted())
-            #expect(
-                try await f.psql("SELECT * FROM note ORDER BY _id; SELECT * FROM category ORDER BY _id") == before
-            )
+            #expect(try await f.psql("SELECT * FROM note ORDER BY _id; SELECT * FROM category ORDER BY _id") == before)
         }
     }
 

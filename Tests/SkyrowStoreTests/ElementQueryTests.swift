@@ -7,10 +7,7 @@ import Testing
 
 /// What is asked of the elements of arrays, and of the records that arrays of references lead to.
 @Suite(.timeLimit(.minutes(60))) struct ElementQueryTests {
-    private func withPosts(
-        test: String = #function,
-        _ body: (StoreFixture) async throws -> Void
-    ) async throws {
+    private func withPosts(test: String = #function, _ body: (StoreFixture) async throws -> Void) async throws {
         try await withStore(test: test) { f in
             let tag = RecordType(
                 name: type("tag"),

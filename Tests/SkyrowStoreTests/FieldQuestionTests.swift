@@ -90,11 +90,7 @@ import Testing
         query("key path", .any) { $0.predicate = compare(.eq, "next.label", "b") },
         query("key path to the field", .any) { $0.predicate = compare(.eq, "open.title", "star one") },
         query("in_query", .any) {
-            $0.predicate = .found(
-                .keyPath(path("open")),
-                by: Subquery(type: film, predicate: isOne),
-                isNegated: false
-            )
+            $0.predicate = .found(.keyPath(path("open")), by: Subquery(type: film, predicate: isOne), isNegated: false)
         },
         aggregate(
             "count by eq",

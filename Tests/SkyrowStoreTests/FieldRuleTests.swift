@@ -191,11 +191,7 @@ import Testing
             try await f.store.cache.reload()
             // Alone, and among others that are saved.
             for others in [[], [draft("user/bob", ["city": .string("Basel"), "username": .string("bob")])]] {
-                let wanted = draft(
-                    "user/ann",
-                    ["city": .string("Bern"), "username": name],
-                    precondition: precondition
-                )
+                let wanted = draft("user/ann", ["city": .string("Bern"), "username": name], precondition: precondition)
                 let outcomes = try await f.store.save(
                     ([wanted] + others).map { .draft($0) },
                     in: .everyone,

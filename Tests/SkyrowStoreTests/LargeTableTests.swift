@@ -79,14 +79,10 @@ import Testing
         },
         creating("writer2", .reference(type("writer")), isDone: false), creating("serial", .sequence, isDone: false),
         Case(name: "rename title", isDone: true) { store in
-            _ = try await store.renameField(
-                FieldRename(type: note, field: field("title"), newName: field("heading"))
-            )
+            _ = try await store.renameField(FieldRename(type: note, field: field("title"), newName: field("heading")))
         },
         Case(name: "rename likes", isDone: true) { store in
-            _ = try await store.renameField(
-                FieldRename(type: note, field: field("likes"), newName: field("fond"))
-            )
+            _ = try await store.renameField(FieldRename(type: note, field: field("likes"), newName: field("fond")))
         },
         Case(name: "delete writer", isDone: true) { store in
             _ = try await store.deleteField(FieldDeletion(type: note, field: field("writer")))

@@ -81,9 +81,7 @@ import Testing
                 try await f.save("note/\(name)", ["next": .reference(id(target))], .bob, in: .user("bob"))
             }
             try await f.save("note/c", Self.link, .bob, in: .user("bob"))
-            #expect(
-                try await delete(f, ["category/1", "note/1", "note/2"], atomic: true) == [nil, nil, nil]
-            )
+            #expect(try await delete(f, ["category/1", "note/1", "note/2"], atomic: true) == [nil, nil, nil])
             #expect(try await f.psql("SELECT count(*) FROM note WHERE next IS NULL AND category IS NULL") == "3")
         }
     }

@@ -195,10 +195,7 @@ private enum CategoryTables {
             .compare(.gte, "tags.a.0", .string("x")),
             #""app"."_json_text"(("r"."tags" #> '{a,0}')) COLLATE "C" >= $1"#
         ) { $0.append("x") },
-        .init(
-            .compare(.lt, "tags.a b", .boolean(true)),
-            #""app"."_json_boolean"(("r"."tags" #> $1)) < $2"#
-        ) {
+        .init(.compare(.lt, "tags.a b", .boolean(true)), #""app"."_json_boolean"(("r"."tags" #> $1)) < $2"#) {
             $0.append(["a b"])
             $0.append(true)
         },
@@ -443,9 +440,7 @@ private enum CategoryTables {
         let source =
             #"FROM "app"."category" AS "s1" WHERE ("s1"."_database" = '_public') AND ("s1"."name" = $1) AND "#
         let positive = try PrintedPredicate(found(not: false))
-        #expect(
-            positive.sql.text == #""r"."category" IN (SELECT "s1"."_id" \#(source)"s1"."_id" IS NOT NULL)"#
-        )
+        #expect(positive.sql.text == #""r"."category" IN (SELECT "s1"."_id" \#(source)"s1"."_id" IS NOT NULL)"#)
         #expect(BoundValues(positive.sql.bindings) == BoundValues { $0.append("Home") })
         let negative = try PrintedPredicate(found(not: true, key: "name"))
         let absent = #"NOT EXISTS (SELECT \#(source)"s1"."name" = "r"."title")"#

@@ -103,9 +103,7 @@ import Testing
             let owner = RecordType(name: type(name), fields: [field(name): .relation(type("tag"))])
             _ = try await f.store.createTypes([owner])
             _ = try await f.outcomes([draft("\(name)/1", applying: [name: .relate(tags("red"))])])[0].record
-            #expect(
-                try await ids(f, .comparison(.exists, .keyPath(path(name)), .value(true)), of: name) == "1"
-            )
+            #expect(try await ids(f, .comparison(.exists, .keyPath(path(name)), .value(true)), of: name) == "1")
         }
     }
 

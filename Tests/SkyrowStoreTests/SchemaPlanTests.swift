@@ -245,8 +245,6 @@ import Testing
     }
 
     @Test func aFieldIsDeleted() throws {
-        #expect(
-            try plan(.delete(field("title"), of: type("note"))) == [.deleteField(field("title"), of: type("note"))]
-        )
+        #expect(try plan(.delete(field("title"), of: type("note"))) == [.deleteField(field("title"), of: type("note"))])
     }
 }

@@ -109,9 +109,7 @@ import Testing
             )
             #expect(try await fixture.psql("SELECT to_regclass('post') IS NULL") == "t")
             // An administrator makes it; the frozen service takes it from there.
-            _ = try await fixture.store.createTypes(
-                [RecordType(name: type("post"), fields: [field("title"): .string])]
-            )
+            _ = try await fixture.store.createTypes([RecordType(name: type("post"), fields: [field("title"): .string])])
             try await fixture.store.createMissingSchema(for: [wanted])
         }
     }
@@ -290,15 +288,11 @@ import Testing
             )
             #expect(renamed.types[type("post")]?.fields == [field("name"): .string, field("body"): .string])
             #expect(try await fixture.psql("SELECT name FROM post") == "kept")
-            let deleted = try await fixture.store.deleteField(
-                FieldDeletion(type: type("post"), field: field("name"))
-            )
+            let deleted = try await fixture.store.deleteField(FieldDeletion(type: type("post"), field: field("name")))
             #expect(deleted.types[type("post")]?.fields == [field("body"): .string])
             #expect(
                 await code { () async throws(SkyrowError) in
-                    _ = try await fixture.store.deleteField(
-                        FieldDeletion(type: type("post"), field: field("name"))
-                    )
+                    _ = try await fixture.store.deleteField(FieldDeletion(type: type("post"), field: field("name")))
                 } == .resourceNotFound
             )
         }
@@ -310,9 +304,7 @@ import Testing
             try await fixture.psql("CREATE VIEW titles AS SELECT title FROM post")
             #expect(
                 await code { () async throws(SkyrowError) in
-                    _ = try await fixture.store.deleteField(
-                        FieldDeletion(type: type("post"), field: field("title"))
-                    )
+                    _ = try await fixture.store.deleteField(FieldDeletion(type: type("post"), field: field("title")))
                 } == .incompatibleSchema
             )
         }
@@ -323,9 +315,7 @@ import Testing
             let fields = Dictionary(uniqueKeysWithValues: (0..<1600).map { (field("f\($0)"), FieldType.string) })
             #expect(
                 await code { () async throws(SkyrowError) in
-                    _ = try await fixture.store.createTypes(
-                        [RecordType(name: type("wide"), fields: fields)]
-                    )
+                    _ = try await fixture.store.createTypes([RecordType(name: type("wide"), fields: fields)])
                 } == .incompatibleSchema
             )
         }

@@ -103,11 +103,7 @@ import Testing
             update: open.update.shape,
             references: targets.isEmpty || chance()
                 ? nil
-                : SaveText.References(
-                    own: isPrivate ? open.read.shape : nil,
-                    targets: targets,
-                    hasPending: chance()
-                ),
+                : SaveText.References(own: isPrivate ? open.read.shape : nil, targets: targets, hasPending: chance()),
             guardedColumns: columns.filter { _ in chance() }.map {
                 SaveText.GuardedColumn(
                     place: $0,

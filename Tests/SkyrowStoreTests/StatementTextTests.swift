@@ -60,20 +60,13 @@ import Testing
             statements["fetch of one"] = Statement(fetch.sql)
             statements["fetch of one, beside others"] = Statement(fetch.coalescing.many.binding(fetch.sql.bindings))
         }
-        statements["fetch"] = Statement(
-            FetchStatement.make(ids: ["1", "2"], table: table, access: access).sql
-        )
+        statements["fetch"] = Statement(FetchStatement.make(ids: ["1", "2"], table: table, access: access).sql)
         var query = RecordQuery(type: type("note"), predicate: .compare(.eq, "category.name", .string("x")))
         query.include = [Inclusion(name: "next", keyPath: path("next"))]
         for countsMatches in [false, true] {
             query.countsMatches = countsMatches
             statements["query \(countsMatches)"] = Statement(
-                try QueryStatement(
-                    query,
-                    table: table,
-                    catalog: catalog.visible(to: access.fields),
-                    access: access
-                ).sql
+                try QueryStatement(query, table: table, catalog: catalog.visible(to: access.fields), access: access).sql
             )
         }
         for action in [AccessAction.update, .delete] {

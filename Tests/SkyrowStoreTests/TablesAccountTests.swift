@@ -267,9 +267,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
             )
             found = try #require(try await store.sessions.session(tokenHash: hash("t1")))
             #expect(found.roles == ["Admin", "a", "b"] && found.isAdministrator)
-            #expect(
-                found.suspension == AccountSuspension(message: "spam", until: Timestamp(microseconds: 1_000_000))
-            )
+            #expect(found.suspension == AccountSuspension(message: "spam", until: Timestamp(microseconds: 1_000_000)))
             #expect(try await store.users.credentials(of: "id-ann")?.suspension == found.suspension)
             try await fixture.psql("UPDATE _user SET token_valid_since = now() + interval '1 second'")
             #expect(try await store.sessions.session(tokenHash: hash("t1")) == nil)
@@ -297,9 +295,7 @@ private func refusal(_ body: () async throws -> Void) async throws -> SkyrowErro
     @Test func rolesAreAssignedRevokedAndListed() async throws {
         try await withStore { fixture async throws in
             let (users, roles) = (fixture.store.users, fixture.store.roles)
-            for name in ["ann", "bob"] {
-                _ = try await users.create(account(name), session: session(name))
-            }
+            for name in ["ann", "bob"] { _ = try await users.create(account(name), session: session(name)) }
             try await roles.assign(["b", "a", "a"], to: ["id-ann", "id-bob", "nobody"])
             try await roles.assign(["a"], to: ["id-ann"])
             try await roles.revoke(["b", "unknown"], from: ["id-bob", "nobody"])

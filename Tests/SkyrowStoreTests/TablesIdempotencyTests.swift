@@ -100,17 +100,13 @@ import Testing
         try await store.withTransaction { transaction throws(SkyrowError) in
             var claims: [IdempotencyTable.Claim] = []
             for key in keys {
-                claims.append(
-                    try await store.idempotency.claim(key, scope: "ann", fingerprint: [1], in: transaction)
-                )
+                claims.append(try await store.idempotency.claim(key, scope: "ann", fingerprint: [1], in: transaction))
                 if claims.count == 1 {
                     runs.count.withLock { $0 += 1 }
                     while runs.count.withLock({ $0 }) < 2 { await Task.yield() }
                 }
             }
-            for key in keys {
-                try await store.idempotency.complete(key, scope: "ann", result: [7], in: transaction)
-            }
+            for key in keys { try await store.idempotency.complete(key, scope: "ann", result: [7], in: transaction) }
             return claims
         }
     }

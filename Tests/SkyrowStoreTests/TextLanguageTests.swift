@@ -276,9 +276,7 @@ import Testing
 
     @Test func aLanguageIsChosenWithTheField() async throws {
         try await withFilms { f in
-            let known = try await f.store.createTypes(
-                [Self.film(.english), Self.film(nil)]
-            )
+            let known = try await f.store.createTypes([Self.film(.english), Self.film(nil)])
             #expect(known.types[type("film")]?.textLanguages == [field("title"): .english])
             let refusals: [(RecordType, ErrorCode)] = [
                 (Self.film(.french), .incompatibleSchema), (Self.film(.words), .incompatibleSchema),

@@ -56,10 +56,7 @@ import Testing
     @Test func aWriteOfTheServiceWakes() async throws {
         try await withNote { fixture in
             let waiter = try await fixture.waiter()
-            _ = try await fixture.f.service.save(
-                SaveRequest(draft("note/2", ["title": .string("y")])),
-                by: fixture.ann
-            )
+            _ = try await fixture.f.service.save(SaveRequest(draft("note/2", ["title": .string("y")])), by: fixture.ann)
             let page = try await waiting(for: "the response") { try await waiter.value }
             #expect(page.changed.count == 1 && page.removed == [] && page.token != nil)
             #expect(fixture.f.service.feedWaiting.count == 0)

@@ -448,10 +448,7 @@ import Testing
         try await withMailingService(verification) { mailing in
             do throws(SkyrowError) {
                 _ = try await mailing.service.signUp(
-                    SignUpRequest(
-                        authData: ["username": "ann", "email": "ann@example.org"],
-                        password: "a long secret"
-                    )
+                    SignUpRequest(authData: ["username": "ann", "email": "ann@example.org"], password: "a long secret")
                 )
             } catch {
                 #expect(error.code == .verificationRequired)
@@ -460,10 +457,7 @@ import Testing
             var ann = Caller(kind: .user(UserID(id)))
             ann.isElevated = true
             func save(_ fields: KeyValuePairs<String, RecordValue>) async throws -> SkyrowError? {
-                let result = try await mailing.service.save(
-                    SaveRequest(draft("user/\(id)", fields)),
-                    by: ann
-                )
+                let result = try await mailing.service.save(SaveRequest(draft("user/\(id)", fields)), by: ann)
                 guard case .fresh(let outcomes) = result, case .failure(let error, _)? = outcomes.first else {
                     return nil
                 }

@@ -67,9 +67,7 @@ import Testing
             try await mailing.signUp("ann")
             // No client can set such an address.
             let address = "ann@example.org\r\nBcc: eve@example.org"
-            try await mailing.fixture.psql(
-                "UPDATE \"user\" SET email = E'ann@example.org\\r\\nBcc: eve@example.org'"
-            )
+            try await mailing.fixture.psql("UPDATE \"user\" SET email = E'ann@example.org\\r\\nBcc: eve@example.org'")
             _ = try await mailing.service.run(Actions.authResetRequest, CodeRequest(email: address))
             #expect(await mailing.sent().isEmpty)
             #expect(try await mailing.fixture.psql("SELECT state FROM _mail") == "dead")

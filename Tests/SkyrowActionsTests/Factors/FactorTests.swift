@@ -342,9 +342,7 @@ import Testing
                 case "psql": try await fixture.psql("DELETE FROM _factor WHERE user_id = '\(ann.user)'")
                 default: try await fixture.psql("TRUNCATE _factor")
                 }
-                let result = try await service.logIn(
-                    LogInRequest(authData: ["username": ending], password: "secret")
-                )
+                let result = try await service.logIn(LogInRequest(authData: ["username": ending], password: "secret"))
                 #expect(result.level == 1)
                 #expect(try await service.run(Actions.authFactorList, (), by: ann.caller).isEmpty)
                 try await expectError(.resourceNotFound) {
@@ -422,9 +420,7 @@ import Testing
             service.forget(.all)
             let caller = try await service.authenticate(ann.own, for: .user)
             let refusal = try await service.stepUpRefusal(of: caller, with: ann.own)
-            #expect(
-                refusal?.info["methods"] == .list([.string("password"), .string("totp"), .string("recovery")])
-            )
+            #expect(refusal?.info["methods"] == .list([.string("password"), .string("totp"), .string("recovery")]))
             let now = ann.totp.code(at: try await step(fixture))
             for (code, isRight) in [("no code", false), (now, true), (now, false), (ann.recovery[0], true)] {
                 try await fixture.psql("UPDATE _session SET elevated_until = NULL")

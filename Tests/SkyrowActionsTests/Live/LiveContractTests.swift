@@ -136,9 +136,7 @@ import Testing
         var watchers: [Watcher] = []
         for (place, user) in users.enumerated() {
             for (name, predicate, matches) in queries {
-                watchers.append(
-                    Watcher(user: user, name: "\(name)\(place)", predicate: predicate, matches: matches)
-                )
+                watchers.append(Watcher(user: user, name: "\(name)\(place)", predicate: predicate, matches: matches))
             }
         }
         return watchers

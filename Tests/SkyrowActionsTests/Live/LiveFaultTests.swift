@@ -35,11 +35,7 @@ import Testing
                 let session = LiveSession(of: fixture.service, outlet: outlet)
                 var request = LiveSubscribeRequest(name: "s", type: type("note"), predicate: nil)
                 if place == 2 {
-                    request.predicate = .comparison(
-                        .eq,
-                        .keyPath(FieldPath(unchecked: "title")),
-                        .value(.string("a"))
-                    )
+                    request.predicate = .comparison(.eq, .keyPath(FieldPath(unchecked: "title")), .value(.string("a")))
                 }
                 request.sendsInitial = place > 0
                 try await session.subscribe(request, as: user)

@@ -184,10 +184,7 @@ extension ServiceFixture {
     func user(_ name: String) async throws -> LiveUser {
         let result = try await service.signUp(SignUpRequest(authData: ["username": name], password: "secret"))
         let credentials = Credentials(key: "api", accessToken: result.accessToken)
-        return LiveUser(
-            caller: try await service.authenticate(credentials, for: .user),
-            credentials: credentials
-        )
+        return LiveUser(caller: try await service.authenticate(credentials, for: .user), credentials: credentials)
     }
 
     /// Changes records as users of psql do, in one transaction.
@@ -279,12 +276,7 @@ func withLiveService(
                 logger: .quiet,
                 observe: { observations.record($0) }
             )
-            let fixture = ServiceFixture(
-                service: service,
-                observations: observations,
-                clock: clock,
-                database: database
-            )
+            let fixture = ServiceFixture(service: service, observations: observations, clock: clock, database: database)
             try await withRunning {
                 await store.run()
             } while: {

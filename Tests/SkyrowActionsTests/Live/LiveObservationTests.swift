@@ -18,11 +18,7 @@ import Testing
         } _: { fixture in
             let outlet = MemoryOutlet()
             let session = LiveSession(of: fixture.service, outlet: outlet)
-            let keyed = RecordPredicate.comparison(
-                .eq,
-                .keyPath(FieldPath(unchecked: "title")),
-                .value(.string("a"))
-            )
+            let keyed = RecordPredicate.comparison(.eq, .keyPath(FieldPath(unchecked: "title")), .value(.string("a")))
             for (name, predicate) in [("all", nil), ("keyed", keyed), ("again", keyed)] as [(String, RecordPredicate?)]
             {
                 try await session.subscribe(request(predicate, name), as: .anonymous)

@@ -232,11 +232,7 @@ import Testing
                 DELETE FROM note
                 """
             )
-            let title = RecordPredicate.comparison(
-                .eq,
-                .keyPath(FieldPath(unchecked: "title")),
-                .value(.string("a"))
-            )
+            let title = RecordPredicate.comparison(.eq, .keyPath(FieldPath(unchecked: "title")), .value(.string("a")))
             let lists = ["user:\(annID)", "role:editor", "group:golf", "relation:friend"].map {
                 "{\"\($0)\": \"read\"}"
             }

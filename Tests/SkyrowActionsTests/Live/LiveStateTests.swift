@@ -324,9 +324,7 @@ import Testing
         var all: [(user: UserID, subscriber: LiveRegistry.Subscriber)] = []
         for number in 0..<30 {
             let user = UserID("user\(number)")
-            for name in ["a", "b"] {
-                all.append((user, try scene.subscribe(name, on: number, as: user)))
-            }
+            for name in ["a", "b"] { all.append((user, try scene.subscribe(name, on: number, as: user))) }
         }
         #expect(scene.state.registry.groupCount == 1)
         var random = SeededGenerator(seed: 84)
@@ -431,9 +429,7 @@ import Testing
             rows: nil
         )
         let moment = LiveScene.moment(106, at: 1)
-        _ = scene.state.registry.dispatch(
-            CommittedTransaction(id: .revision(105), changes: [change], readAt: moment)
-        )
+        _ = scene.state.registry.dispatch(CommittedTransaction(id: .revision(105), changes: [change], readAt: moment))
         #expect(scene.state.registry.judge(row(page), for: subscriber) == verdict)
     }
 
@@ -449,11 +445,7 @@ import Testing
                 of: LiveScene.table,
                 storedID: "\(number)",
                 before: .unknown(mayBeNew: false),
-                after: StoredRecord(
-                    type: LiveScene.table.name,
-                    storedID: "\(number)",
-                    fields: [field("title"): title]
-                ),
+                after: StoredRecord(type: LiveScene.table.name, storedID: "\(number)", fields: [field("title"): title]),
                 rows: nil
             )
             let moment = LiveScene.moment(106, at: 1)

@@ -33,11 +33,7 @@ import Testing
         var verdicts = LiveVerdicts()
         for record in records {
             for group in verdicts.ask(nil, record, of: groups) {
-                verdicts.add(
-                    group,
-                    group == 1 ? costly : cheap,
-                    paidBy: group == 1 ? attacker : other
-                )
+                verdicts.add(group, group == 1 ? costly : cheap, paidBy: group == 1 ? attacker : other)
             }
         }
         return verdicts

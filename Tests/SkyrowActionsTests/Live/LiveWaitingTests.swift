@@ -14,10 +14,7 @@ import Testing
     private static let never: @Sendable () async throws -> Void = { await Deferred<Void>().value(ifCancelled: ()) }
 
     private static func dispatcher() -> LiveDispatcher {
-        let client = PostgresClient(
-            configuration: PostgresConfiguration(connection: "host=/nowhere"),
-            logger: .quiet
-        )
+        let client = PostgresClient(configuration: PostgresConfiguration(connection: "host=/nowhere"), logger: .quiet)
         let store = RecordStore(client: client, schema: "app", mode: .development, logger: .quiet)
         return LiveDispatcher(LiveConfiguration(), store: store, clock: TestClock().clock) { _ in }
     }

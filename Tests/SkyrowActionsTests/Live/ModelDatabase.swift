@@ -182,10 +182,7 @@ extension StoredRecord {
 
 extension Record {
     fileprivate init(note id: String, _ row: ModelRow) throws {
-        self.init(
-            id: try RecordID(type: LiveScene.table.name, id: id),
-            fields: [field("grp"): .integer(row.group)]
-        )
+        self.init(id: try RecordID(type: LiveScene.table.name, id: id), fields: [field("grp"): .integer(row.group)])
         revision = row.revision
     }
 }

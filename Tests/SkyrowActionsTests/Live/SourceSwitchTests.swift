@@ -63,9 +63,7 @@ import Testing
             let id = running.remove(at: place)
             committed.insert(id)
             log += 10
-            if isStreaming {
-                sent.append(CommittedTransaction(id: .truncated(UInt32(id)), end: log, changes: []))
-            }
+            if isStreaming { sent.append(CommittedTransaction(id: .truncated(UInt32(id)), end: log, changes: [])) }
         }
 
         private mutating func ask() {

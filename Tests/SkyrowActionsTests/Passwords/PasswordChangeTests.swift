@@ -37,11 +37,7 @@ import Testing
             let request = ChangePasswordRequest(oldPassword: "first secret", password: password)
             _ = try await service.changePassword(request, by: caller)
         case .expired:
-            let request = LogInRequest(
-                authData: ["username": "ann"],
-                password: "first secret",
-                newPassword: password
-            )
+            let request = LogInRequest(authData: ["username": "ann"], password: "first secret", newPassword: password)
             _ = try await service.logIn(request)
         case .reset, .resetOnPage, .invitation:
             if way == .invitation {
@@ -120,10 +116,7 @@ import Testing
         }
     }
 
-    private func withHistory(
-        _ size: Int,
-        _ body: (MailingFixture, ActionService) async throws -> Void
-    ) async throws {
+    private func withHistory(_ size: Int, _ body: (MailingFixture, ActionService) async throws -> Void) async throws {
         try await withMailingService { mailing in
             let service = mailing.fixture.configured {
                 $0 = mailing.service.configuration
@@ -193,18 +186,10 @@ import Testing
         for size in [0, 1] {
             try await withHistory(size) { mailing, service in
                 _ = try await service.signUp("ann", password: "secret 0")
-                let request = LogInRequest(
-                    authData: ["username": "ann"],
-                    password: "secret 0",
-                    newPassword: "secret 1"
-                )
+                let request = LogInRequest(authData: ["username": "ann"], password: "secret 0", newPassword: "secret 1")
                 _ = try await service.logIn(request)
                 #expect(try await mailing.fixture.psql("SELECT count(*) FROM _password_history") == "0")
-                let again = LogInRequest(
-                    authData: ["username": "ann"],
-                    password: "secret 1",
-                    newPassword: "secret 1"
-                )
+                let again = LogInRequest(authData: ["username": "ann"], password: "secret 1", newPassword: "secret 1")
                 let error = try await refusal { _ = try await service.logIn(again) }
                 #expect((error == nil) == (size == 0))
             }

@@ -34,9 +34,7 @@ import Testing
         try await withService { fixture in
             _ = try await fixture.service.signUp("ann", password: "correct horse")
             let strict = fixture.configured { $0.accounts.passwords.classes = [.digit] }
-            let result = try await strict.logIn(
-                LogInRequest(authData: ["username": "ann"], password: "correct horse")
-            )
+            let result = try await strict.logIn(LogInRequest(authData: ["username": "ann"], password: "correct horse"))
             let caller = try await strict.authenticate(.token(result.accessToken), for: .user)
             for (new, isAccepted) in [("battery staple", false), ("battery staple 2", true)] {
                 let request = ChangePasswordRequest(oldPassword: "correct horse", password: new)

@@ -24,10 +24,7 @@ import Testing
             try await expectError(.invalidCredentials) { try await service.run(Actions.ssoOAuthLogIn, logIn("1")) }
             let made = try await service.run(
                 Actions.ssoOAuthSignUp,
-                OAuthSignUp(
-                    logIn("1"),
-                    profile: [(try FieldName("city"), "Graz"), (try FieldName("username"), "ann")]
-                )
+                OAuthSignUp(logIn("1"), profile: [(try FieldName("city"), "Graz"), (try FieldName("username"), "ann")])
             )
             #expect(made.isNew == nil)
             #expect(

@@ -37,12 +37,7 @@ struct FlowFixture: Sendable {
             purpose: purpose,
             scopes: scopes
         )
-        return try await service.run(
-            Actions.authProviderStart,
-            request,
-            with: credentials(of: result),
-            from: client
-        )
+        return try await service.run(Actions.authProviderStart, request, with: credentials(of: result), from: client)
     }
 
     func credentials(of result: AuthResult?) -> Credentials {
@@ -124,12 +119,7 @@ extension ProviderConfiguration {
         timeout: Duration = .seconds(60)
     ) throws -> ProviderConfiguration {
         let fetcher = try WebFetcher(timeout: timeout)
-        let source = ProviderKeySource(
-            issuer: provider.issuer,
-            address: nil,
-            allowsLoopback: true,
-            fetcher: fetcher
-        )
+        let source = ProviderKeySource(issuer: provider.issuer, address: nil, allowsLoopback: true, fetcher: fetcher)
         func address(_ path: String) throws -> WebAddress {
             guard let address = WebAddress(provider.issuer + path, allowsLoopback: true) else {
                 throw SkyrowError.unexpected

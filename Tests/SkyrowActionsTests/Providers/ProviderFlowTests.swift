@@ -71,10 +71,7 @@ import Testing
     @Test func anAnonymousAccountIsLinkedAndKeepsEverything() async throws {
         try await withFlows { flows in
             let anonymous = try await flows.service.signUp(SignUpRequest())
-            let linked = try await flows.finish(
-                try await flows.code(purpose: .link, as: anonymous),
-                as: anonymous
-            )
+            let linked = try await flows.finish(try await flows.code(purpose: .link, as: anonymous), as: anonymous)
             #expect(linked.userID == anonymous.userID && linked.accessToken == anonymous.accessToken)
             let again = try await flows.logIn()
             #expect(again.userID == anonymous.userID && again.isNew == false)
@@ -83,16 +80,10 @@ import Testing
 
     @Test func aLinkTakesAProofAndTheSessionThatBegan() async throws {
         try await withFlows { flows in
-            let ann = try await flows.service.signUp(
-                SignUpRequest(authData: ["username": "ann"], password: "secret")
-            )
-            let bob = try await flows.service.signUp(
-                SignUpRequest(authData: ["username": "bob"], password: "secret")
-            )
+            let ann = try await flows.service.signUp(SignUpRequest(authData: ["username": "ann"], password: "secret"))
+            let bob = try await flows.service.signUp(SignUpRequest(authData: ["username": "bob"], password: "secret"))
             // Another user, another session of the user, and none.
-            let other = try await flows.service.logIn(
-                LogInRequest(authData: ["username": "ann"], password: "secret")
-            )
+            let other = try await flows.service.logIn(LogInRequest(authData: ["username": "ann"], password: "secret"))
             for (result, code) in [(bob, ErrorCode.invalidToken), (other, .accessTokenNotAccepted)] {
                 let brought = try await flows.code(purpose: .link, as: ann)
                 try await expectError(code) { try await flows.finish(brought, as: result) }
@@ -117,10 +108,7 @@ import Testing
             let ann = try await flows.logIn("hub")
             try await flows.fixture.psql("UPDATE _session SET elevated_until = NULL")
             func steps() async throws -> AuthResult {
-                try await flows.finish(
-                    try await flows.code("hub", purpose: .stepUp, as: ann),
-                    as: ann
-                )
+                try await flows.finish(try await flows.code("hub", purpose: .stepUp, as: ann), as: ann)
             }
             try await flows.provider.set(user: #"{"id":8}"#)
             try await expectError(.invalidCredentials) { try await steps() }
@@ -207,12 +195,7 @@ import Testing
             }
             for row in ProviderLogInTests.hostile {
                 let claims = row.changes.map { "\"\($0.key)\":\($0.value ?? "null")" }.joined(separator: ",")
-                try await flows.provider.set(
-                    tokens: "{\(claims)}",
-                    row.algorithm,
-                    key: row.key,
-                    header: row.header
-                )
+                try await flows.provider.set(tokens: "{\(claims)}", row.algorithm, key: row.key, header: row.header)
                 #expect(try await outcome() == ["error": "server_error"], "\(row.name)")
             }
             let now = Int(flows.fixture.clock.clock.now().secondsSince1970)

@@ -302,9 +302,7 @@ import Testing
         } _: { providers in
             let client = ClientKey(high: 1, low: 2)
             // Those that count take back their own.
-            for _ in 0..<5 {
-                _ = try await providers.logIn(by: try await providers.token("ann"), from: client)
-            }
+            for _ in 0..<5 { _ = try await providers.logIn(by: try await providers.token("ann"), from: client) }
             let wrong = ProviderToken(provider: "test", idToken: "a.b.c", nonce: "n")
             for _ in 0..<3 {
                 try await expectError(.invalidCredentials) { try await providers.logIn(by: wrong, from: client) }

@@ -11,9 +11,7 @@ import Testing
     private static let ann = #"{"sub":"ann","email":"Ann@example.org","email_verified":true}"#
 
     private func signUp(_ flows: FlowFixture, _ name: String, _ email: String) async throws -> AuthResult {
-        try await flows.service.signUp(
-            SignUpRequest(authData: ["username": name, "email": email], password: "secret")
-        )
+        try await flows.service.signUp(SignUpRequest(authData: ["username": name, "email": email], password: "secret"))
     }
 
     private func emails(_ flows: FlowFixture) async throws -> String {

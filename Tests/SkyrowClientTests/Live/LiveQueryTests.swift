@@ -129,9 +129,7 @@ import Testing
             Self.change("q1", "left", 2, 3),
             Self.gone("q1", "deleted", 3)
         )
-        try await log.waits(
-            for: ["initial 1", "ready", "created 2", "entered 3", "updated 1", "left 2", "deleted 3"]
-        )
+        try await log.waits(for: ["initial 1", "ready", "created 2", "entered 3", "updated 1", "left 2", "deleted 3"])
         guard case .entered(_, let entered) = log.events[3], case .updated(let record, let updated) = log.events[4]
         else {
             Issue.record("\(log.events)")

@@ -100,9 +100,7 @@ import Testing
     @Test func whatCouldNotBeMeasuredIsNamedWithItsReason() async throws {
         let result = try await Self.judge("fetch.rate 0.6\nabsent save.time no older executable (--against)")
         #expect(result.status == .exited(0))
-        #expect(
-            try Self.row("save.time", of: result).hasSuffix("not measured: no older executable (--against)")
-        )
+        #expect(try Self.row("save.time", of: result).hasSuffix("not measured: no older executable (--against)"))
     }
 
     @Test(arguments: [

@@ -249,11 +249,7 @@ import Testing
         }
     }
 
-    private func expectEventSource(
-        through balancer: Balancer,
-        of service: RunningService,
-        hasUser: Bool
-    ) async throws {
+    private func expectEventSource(through balancer: Balancer, of service: RunningService, hasUser: Bool) async throws {
         var credentials = ["X-Skygear-API-Key": try service.key("SKYROW_API_KEY")]
         if hasUser {
             let signup = try await service.call(

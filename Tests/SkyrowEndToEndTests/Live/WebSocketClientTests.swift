@@ -120,9 +120,7 @@ import Testing
                 // Chromium lets pages of this machine alone connect to it.
                 try await browser.open(service.address.appendingPathComponent("healthz"))
                 let text = try await browser.run(script, [service.address.port ?? 0, key])
-                let said = try #require(
-                    try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [Any]
-                )
+                let said = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [Any])
                 #expect(said[1] as? Int == 1000)
                 #expect(said[2] as? Bool == true)
                 let results = try #require(said[0] as? [Any])

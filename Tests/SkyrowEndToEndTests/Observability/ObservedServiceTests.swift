@@ -41,9 +41,7 @@ import Testing
                 let name = #"skyrow_logins_total{application="app",method="password",outcome="\#(outcome)"}"#
                 #expect(metrics.values[name] == count, "\(outcome)")
             }
-            #expect(
-                metrics.values[#"skyrow_codes_total{application="app",kind="verify",outcome="refused"}"#] == 1
-            )
+            #expect(metrics.values[#"skyrow_codes_total{application="app",kind="verify",outcome="refused"}"#] == 1)
             #expect(try #require(metrics.values["skyrow_password_hash_seconds_count"]) == 4)
             #expect(try #require(metrics.values[#"skyrow_rules_age_seconds{application="app"}"#]) < 600)
             #expect(metrics.values[#"skyrow_sessions_live{application="app"}"#] != nil)
@@ -110,9 +108,7 @@ import Testing
         }
         let traced = requests.suffix(3)
         #expect(traced.map { $0["request_id"] == "r-7" } == [true, false, false])
-        #expect(
-            traced.map { $0["trace_id"]?.text } == [trace, String(trace.reversed()), begun.traceID.description]
-        )
+        #expect(traced.map { $0["trace_id"]?.text } == [trace, String(trace.reversed()), begun.traceID.description])
         let statement = try #require(slow)
         #expect(statement["action"] == "record:fetch")
         #expect(statement["trace_id"] == .text(trace))

@@ -86,10 +86,7 @@ import Testing
             #expect(healthy.errors.isEmpty)
 
             for fault in Self.faults { _ = try await service.psql(fault.statements) }
-            try FileManager.default.setAttributes(
-                [.posixPermissions: 0o644],
-                ofItemAtPath: service.directory + "/keys"
-            )
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: service.directory + "/keys")
             let before = try await service.psql("SELECT * FROM note ORDER BY 1")
             let reported = try await doctor()
             #expect(reported.status == .exited(2))

@@ -35,10 +35,7 @@ import Testing
         let folder: String
 
         func run(_ words: String..., input: String? = nil) async throws -> Tool.Result {
-            try await Tool.run(
-                words: [Tool.path, "schema"] + words + ["--database-url", database.url],
-                input: input
-            )
+            try await Tool.run(words: [Tool.path, "schema"] + words + ["--database-url", database.url], input: input)
         }
 
         /// Writes a schema file and returns its path.
@@ -49,10 +46,7 @@ import Testing
         }
     }
 
-    private static func withBench(
-        test: String = #function,
-        _ body: (Bench) async throws -> Void
-    ) async throws {
+    private static func withBench(test: String = #function, _ body: (Bench) async throws -> Void) async throws {
         let folder = try TemporaryDirectory()
         try await withTemporaryDatabaseAndPsql(test: test) { database in
             _ = try await ExportTests.run("migrate", on: database)
@@ -110,9 +104,7 @@ import Testing
 
             let plan = try await bench.run("diff", path, "--json")
             #expect(plan.status == .exited(1))
-            let object = try #require(
-                try JSONSerialization.jsonObject(with: Data(plan.output.utf8)) as? [String: Any]
-            )
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(plan.output.utf8)) as? [String: Any])
             #expect(object["same"] as? Bool == false)
             let changes = try #require(object["changes"] as? [[String: Any]])
             #expect(changes.count == 8)

@@ -33,14 +33,7 @@ import Testing
             let password = try #require(other["password"] as? String)
             _ = try await bob.logIn(["email": "bob@example.org"], password: password)
 
-            let disabled = try await run(
-                "disable",
-                "BOB",
-                "--message",
-                "Call us.",
-                "--until",
-                "2100-01-31T12:00:00Z"
-            )
+            let disabled = try await run("disable", "BOB", "--message", "Call us.", "--until", "2100-01-31T12:00:00Z")
             #expect(disabled["disabled"] as? Bool == true && disabled["sessions"] as? Int == 0)
             #expect(disabled["disabled_message"] as? String == "Call us.")
             #expect(disabled["disabled_until"] as? String == "2100-01-31T12:00:00Z")

@@ -192,10 +192,7 @@ struct Browser: Sendable {
     private static func startDriver(in home: String) async throws -> (driver: ChildProcess, port: Int) {
         var failure: (any Error)?
         for _ in 0..<10 {
-            let (driver, output, _) = try await Tool.launch(
-                ["chromedriver", "--port=0"],
-                environment: ["HOME": home]
-            )
+            let (driver, output, _) = try await Tool.launch(["chromedriver", "--port=0"], environment: ["HOME": home])
             do {
                 let line = try await Tool.lines(of: output).line("chromedriver's port") {
                     $0.contains("successfully on port ")

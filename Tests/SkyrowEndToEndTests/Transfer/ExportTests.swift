@@ -129,9 +129,7 @@ import Testing
             #expect(lines.count == 3)
             #expect(lines.last?.hasPrefix("~ann/writer,ann,,,20") == true)
             #expect(lines.last?.hasSuffix(",,bob,~ann/1") == true)
-            let summary = try #require(
-                try JSONSerialization.jsonObject(with: Data(csv.errors.utf8)) as? [String: Any]
-            )
+            let summary = try #require(try JSONSerialization.jsonObject(with: Data(csv.errors.utf8)) as? [String: Any])
             #expect(summary["command"] as? String == "export")
             #expect(summary["rows"] as? Int == 2)
             #expect(summary["bytes"] as? Int == csv.output.utf8.count + 1)

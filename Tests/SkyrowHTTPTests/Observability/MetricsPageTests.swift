@@ -43,11 +43,7 @@ import Testing
         .key([("Authorization", "Bearer \(metricsKey.dropLast())")], 401, "AccessKeyNotAccepted"),
         .key([("Authorization", "Bearer \(metricsKey)x")], 401, "AccessKeyNotAccepted"),
         .key([("Authorization", "Bearer \(metricsKey.uppercased())")], 401, "AccessKeyNotAccepted"),
-        Row(
-            access: .keyHolders(nil),
-            headers: [("Authorization", "Bearer \(TestService.masterKey)")],
-            status: 200
-        ),
+        Row(access: .keyHolders(nil), headers: [("Authorization", "Bearer \(TestService.masterKey)")], status: 200),
         Row(
             access: .keyHolders(nil),
             headers: [("Authorization", "Bearer \(metricsKey)")],

@@ -328,10 +328,7 @@ import Testing
             )
             let parsed6 = try JSONValue(bad.body)
             #expect(parsed6["error"]["code"].integer == 108)
-            let verified = try await service.v1(
-                "/user/verify_code",
-                #"{"args":{"code":"\#(verification)"},\#(key)}"#
-            )
+            let verified = try await service.v1("/user/verify_code", #"{"args":{"code":"\#(verification)"},\#(key)}"#)
             let parsed7 = try JSONValue(verified.body)
             #expect(parsed7["result"]["status"].string == "OK")
             try await service.database.psql(

@@ -15,12 +15,7 @@ import Testing
 
     private func configuration(_ provider: TemporaryGlewlwyd, secret: String) throws -> ProviderConfiguration {
         let fetcher = try WebFetcher(timeout: .seconds(60))
-        let source = ProviderKeySource(
-            issuer: provider.issuer,
-            address: nil,
-            allowsLoopback: true,
-            fetcher: fetcher
-        )
+        let source = ProviderKeySource(issuer: provider.issuer, address: nil, allowsLoopback: true, fetcher: fetcher)
         return ProviderConfiguration(
             name: "glewlwyd",
             issuers: [provider.issuer],

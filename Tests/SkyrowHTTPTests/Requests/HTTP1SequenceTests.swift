@@ -64,10 +64,7 @@ import Testing
                     finishes += 1
                     #expect(!sequence.takesInput)
                     let succeeded = Bool.random(using: &random)
-                    perform(
-                        sequence.lastWritten(succeeded: succeeded, lingersFor: time, now: Self.at(now)),
-                        &sequence
-                    )
+                    perform(sequence.lastWritten(succeeded: succeeded, lingersFor: time, now: Self.at(now)), &sequence)
                 case .close?:
                     let isFirst = sequence.closed()
                     #expect(isFirst)

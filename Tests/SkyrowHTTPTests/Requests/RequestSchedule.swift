@@ -219,12 +219,7 @@ struct RequestSchedule {
             let small = RequestSchedule.limits.smallBody
             if standing == .missing, expected > small { return .credentialsRequired }
             let limit = standing == .missing ? small : .max
-            var hold = BodyHold(
-                memory,
-                pool: standing == .accepted ? .accepted : .unverified,
-                usage: nil,
-                limit: limit
-            )
+            var hold = BodyHold(memory, pool: standing == .accepted ? .accepted : .unverified, usage: nil, limit: limit)
             if let fault = hold.take(bytes) { return fault }
             self.hold = hold
         case .whole(let bytes):

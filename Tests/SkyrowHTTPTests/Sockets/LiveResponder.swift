@@ -80,11 +80,7 @@ final class LiveResponder: HTTPResponder, Changing {
             changes.notify()
             stream.begin(with: [ByteBuffer(string: "{\"id\":1}")])
             let hold = EventStreamHold(stream)
-            return HTTPResponse(
-                status: .ok,
-                contentType: .other("text/event-stream"),
-                body: .stream(hold.parts)
-            )
+            return HTTPResponse(status: .ok, contentType: .other("text/event-stream"), body: .stream(hold.parts))
         case "/never":
             // Until the request is given up.
             try? await Task.sleep(for: .seconds(3600))

@@ -7,11 +7,7 @@ import Testing
 /// Tokens that open one event stream each, and the addresses that carry them.
 @Suite struct LiveTicketTests {
     /// The error of a request for a stream; nil where there is a stream.
-    private func error(
-        _ service: TestService,
-        _ query: String,
-        headers: [(String, String)] = []
-    ) async throws -> Int? {
+    private func error(_ service: TestService, _ query: String, headers: [(String, String)] = []) async throws -> Int? {
         try await withConnection(port: service.port) { connection in
             try await connection.get("/live?\(query)", headers: headers)
             let head = try await connection.response(toHead: true)

@@ -213,9 +213,7 @@ private func fuzzFrames(_ count: Int, using random: inout SeededGenerator) throw
     let limits = HTTPLimits(body: 4096)
     var frames = 0
     while frames < count {
-        let channel = EmbeddedChannel(
-            handler: ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limits.body))
-        )
+        let channel = EmbeddedChannel(handler: ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limits.body)))
         var input = WebSocketInput()
         var hasFailed = false
         while !hasFailed, frames < count {

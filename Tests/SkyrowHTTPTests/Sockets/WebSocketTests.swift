@@ -503,9 +503,7 @@ import Testing
             }
             try await open(2, from: "127.0.0.1", token: ann.token) {
                 try await withConnection(port: service.port) { connection in
-                    try await connection.send(
-                        socketHead(headers: [("authorization", "Bearer \(ann.token)")])
-                    )
+                    try await connection.send(socketHead(headers: [("authorization", "Bearer \(ann.token)")]))
                     #expect(try await connection.response().status == 429)
                 }
                 try await withSocket(port: service.port) { socket in

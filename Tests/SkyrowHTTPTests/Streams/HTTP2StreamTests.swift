@@ -121,9 +121,7 @@ import Testing
         let limits = status == 408 ? HTTPLimits(bodyWindow: .milliseconds(200)) : HTTPLimits()
         try await withEndpoint(limits: limits, limit: 1000) { connection, _ in
             try await connection.head("POST", path, on: 1, headers: fields)
-            if bytes > 0 {
-                try await connection.body(ByteBuffer(repeating: 65, count: bytes), on: 1, isWhole: false)
-            }
+            if bytes > 0 { try await connection.body(ByteBuffer(repeating: 65, count: bytes), on: 1, isWhole: false) }
             #expect(try await connection.response(on: 1).status == status)
             #expect(try await connection.reset(of: 1) == .noError)
             try await connection.get("/stream/bytes?3&length", on: 3)

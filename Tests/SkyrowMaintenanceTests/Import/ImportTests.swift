@@ -111,10 +111,7 @@ import Testing
                 ("nothing", [field("title")]), ("note", [field("missing")]), ("note", [field("price")]),
             ] {
                 let error = await #expect(throws: SkyrowError.self) {
-                    try await f.store.importRecords(
-                        stream([]),
-                        to: ImportColumns(type: type(name), fields: names)
-                    )
+                    try await f.store.importRecords(stream([]), to: ImportColumns(type: type(name), fields: names))
                 }
                 #expect(error?.code == .incompatibleSchema)
             }
@@ -214,9 +211,7 @@ import Testing
             let egg = RecordType(name: type("egg"), fields: [field("of"): .reference(type("note"))])
             try await f.store.withImport(creating: [egg]) { _ in
                 try await f.psql("SET lock_timeout = '100s'; INSERT INTO note (_id) VALUES ('meanwhile')")
-                _ = try await f.store.createTypes(
-                    [RecordType(name: type("other"), fields: [field("a"): .string])]
-                )
+                _ = try await f.store.createTypes([RecordType(name: type("other"), fields: [field("a"): .string])])
             }
             #expect(try await f.psql("SELECT count(*) FROM note WHERE _id = 'meanwhile'") == "1")
             #expect(

@@ -87,9 +87,7 @@ import Testing
             if hasProved {
                 let address = isVerified ? "a-\(id)@example.org" : "former@example.org"
                 _ = try await client.write("UPDATE app_internal._user SET verified_email = \(address) WHERE id = \(id)")
-                _ = try await client.write(
-                    "UPDATE app.\"user\" SET email = \("a-\(id)@example.org") WHERE _id = \(id)"
-                )
+                _ = try await client.write("UPDATE app.\"user\" SET email = \("a-\(id)@example.org") WHERE _id = \(id)")
             }
             let given: [RoleName] = ["a", "null", "idle"].filter { _ in Bool.random(using: &random) }
             for role in given {

@@ -183,9 +183,7 @@ import Testing
         #expect(indexes.first { $0.name == asked.name }?.state == .ready)
         _ = try await f.store.relations.block(["bob"], by: "ann")
         _ = try await f.store.users.create(NewAccount(id: "eve", passwordHash: nil, profile: []), session: nil)
-        try await f.psql(
-            "INSERT INTO _role (name) VALUES ('r1'), ('r2'); INSERT INTO _role_role VALUES ('r1', 'r2')"
-        )
+        try await f.psql("INSERT INTO _role (name) VALUES ('r1'), ('r2'); INSERT INTO _role_role VALUES ('r1', 'r2')")
         try await f.records.save("ticket/1", ["number": .integer(1_000_000)])
         try await f.psql(
             "DELETE FROM fresh; UPDATE _tombstone SET deleted_at = now() - interval '1 year'; SELECT _move_revisions()"

@@ -171,9 +171,7 @@ import Testing
     @Test func rowsThatBreakARuleKeepItFromBeingPutBack() async throws {
         try await withStore { fixture in
             _ = try await fixture.store.createTypes([RecordType(name: type("note"))])
-            try await fixture.psql(
-                "ALTER TABLE note DROP CONSTRAINT _id_fits; INSERT INTO note (_id) VALUES ('~x')"
-            )
+            try await fixture.psql("ALTER TABLE note DROP CONSTRAINT _id_fits; INSERT INTO note (_id) VALUES ('~x')")
             let document = try await fixture.store.schemaDocument()
             let difference = try await fixture.store.compareSchema(with: document).difference
             let error = await #expect(throws: SkyrowError.self) {

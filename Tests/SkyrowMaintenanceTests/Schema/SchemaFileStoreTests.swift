@@ -179,9 +179,7 @@ import Testing
 
     @Test func aPlanThatFailsChangesNothing() async throws {
         try await withStore { fixture in
-            for name in ["1", "2"] {
-                try await fixture.keep(draft("note/\(name)", ["title": .string("same")]))
-            }
+            for name in ["1", "2"] { try await fixture.keep(draft("note/\(name)", ["title": .string("same")])) }
             var document = try await fixture.store.schemaDocument()
             let before = document
             document.types[type("fresh")] = DocumentedType()

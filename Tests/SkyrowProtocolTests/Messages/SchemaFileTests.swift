@@ -50,9 +50,7 @@ import Testing
         #expect(memo.fields[try FieldName("stars")]?.defaultValue == .integer(9_007_199_254_740_993))
         #expect(memo.fields[try FieldName("price")]?.type == .unknown("numeric(10,2)"))
         #expect(memo.fields[try FieldName("search")]?.isGenerated == true)
-        #expect(
-            memo.indexes.contains(DocumentedIndex([.init("stars", isDescending: true), .init("_created_at")]))
-        )
+        #expect(memo.indexes.contains(DocumentedIndex([.init("stars", isDescending: true), .init("_created_at")])))
         #expect(memo.indexes.contains(DocumentedIndex([.init("tags")], method: .gin)))
         #expect(document.acceptedDrift == ["memo.price:unsupported-type"])
     }

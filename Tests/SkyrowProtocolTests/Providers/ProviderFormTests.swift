@@ -102,9 +102,7 @@ import Testing
 
     static let identities = [
         FormTests.Row(json: #"{"provider":"p","principal_id":"1"}"#),
-        FormTests.Row(
-            json: #"{"provider":"\#(long.prefix(64))","principal_id":"\#(long)","token_response":{"a":1}}"#
-        ),
+        FormTests.Row(json: #"{"provider":"\#(long.prefix(64))","principal_id":"\#(long)","token_response":{"a":1}}"#),
         FormTests.Row(
             json: #"{"provider":"p","principal_id":"1","provider_profile":{}}"#,
             written: #"{"provider":"p","principal_id":"1"}"#

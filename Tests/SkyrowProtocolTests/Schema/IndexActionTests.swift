@@ -141,9 +141,7 @@ import Testing
     @Test func whatANewerServerSaysIsReadAsFarAsItIsKnown() throws {
         let text =
             #"{"indexes":[{"name":"i","record_type":"film","kind":"spiral","fields":[],"state":"new","reason":"odd"}]}"#
-        let index = try #require(
-            try readJSON(text) { try Actions.schemaIndexList.result.read($0, "result") }.first
-        )
+        let index = try #require(try readJSON(text) { try Actions.schemaIndexList.result.read($0, "result") }.first)
         #expect(index.state == .foreign && index.definition == nil && index.failure?.reason == .error)
     }
 }

@@ -65,9 +65,7 @@ import Testing
         let sent = #"{"record_type":"note","item_type":"field","item_name":"a","new_name":"b"}"#
         let rename = try readJSON(sent) { try renaming.read($0) }
         #expect(rename.type == typeName("note") && rename.field == fieldName("a") && rename.newName == fieldName("b"))
-        #expect(
-            writtenJSON { renaming.write(rename, $0) } == #"{"record_type":"note","item_name":"a","new_name":"b"}"#
-        )
+        #expect(writtenJSON { renaming.write(rename, $0) } == #"{"record_type":"note","item_name":"a","new_name":"b"}"#)
         let text = #"{"record_type":"note","item_name":"a"}"#
         let deletion = try readJSON(text) { try deleting.read($0) }
         #expect(deletion.type == typeName("note") && deletion.field == fieldName("a"))

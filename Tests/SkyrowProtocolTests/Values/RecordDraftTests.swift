@@ -16,9 +16,7 @@ import Testing
              "title":"Milk","stars":3,"_anything":[],"done":null}
             """#
         )
-        #expect(
-            draft == RecordDraft("note/1", [("title", .string("Milk")), ("stars", .integer(3)), ("done", .null)])
-        )
+        #expect(draft == RecordDraft("note/1", [("title", .string("Milk")), ("stars", .integer(3)), ("done", .null)]))
     }
 
     @Test func aFieldWithoutNameIsRefusedAndDroppedForSkygear() throws {

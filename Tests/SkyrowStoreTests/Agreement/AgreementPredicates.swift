@@ -292,9 +292,7 @@ struct AgreementPredicates {
         }
         if random.oneIn(2) {
             let comparison = random.element([ComparisonOperator.eq, .neq, .contains])
-            if comparison == .contains, random.oneIn(3) {
-                return .comparison(.in, .value(single(element)), keyPath)
-            }
+            if comparison == .contains, random.oneIn(3) { return .comparison(.in, .value(single(element)), keyPath) }
             let isWhole = comparison != .contains && random.oneIn(2)
             return .comparison(comparison, keyPath, .value(isWhole ? whole(name, element) : single(element)))
         }

@@ -120,9 +120,7 @@ import Testing
             statement += ", (\(text.condition(predicate.resolved))), (\(text.matches(predicate.resolved))) IS TRUE"
         }
         statement += " FROM \(root.qualifiedName) AS \"r\""
-        for (number, join) in resolver.joins.enumerated() {
-            statement += " \(text.join(number, join, visibility))"
-        }
+        for (number, join) in resolver.joins.enumerated() { statement += " \(text.join(number, join, visibility))" }
         let result = try await setting.store.client.read(statement)
         for (place, predicate) in predicates.enumerated() {
             let query = ResolvedQuery(
@@ -369,9 +367,7 @@ import Testing
                     let text = String(scalar)
                     // A server of a later Unicode folds letters that the table does not have.
                     let isSame = TextFolding.fold(text).isSameText(as: folded[number] ?? text)
-                    if !isSame, TextFolding.isKnown(Int(number)) {
-                        differing.append(number)
-                    }
+                    if !isSame, TextFolding.isKnown(Int(number)) { differing.append(number) }
                 }
                 #expect(differing.isEmpty)
                 let words = ["ΟΔΥΣΣΕΥΣ", "Σ", "İstanbul", "STRASSE", "Straße", "ǅ", "ÀÉ", "e\u{301}Σ"]

@@ -49,10 +49,7 @@ import Testing
                     try await readers[place].catchUp()
                     let present = try await witness.present()
                     let expected = readers[place].expected(of: present)
-                    #expect(
-                        readers[place].held == expected,
-                        "seed \(seed), step \(number), \(readers[place].caller)"
-                    )
+                    #expect(readers[place].held == expected, "seed \(seed), step \(number), \(readers[place].caller)")
                     try await numbers.catchUp(present)
                 default: break
                 }

@@ -96,11 +96,7 @@ struct WatchedReader {
     init(_ fixture: RecordsFixture, _ caller: Caller, title: String? = nil) {
         self.caller = caller
         self.title = title
-        reader = FeedReader(
-            fixture.store,
-            caller,
-            predicate: title.map { .compare(.eq, "title", .string($0)) }
-        )
+        reader = FeedReader(fixture.store, caller, predicate: title.map { .compare(.eq, "title", .string($0)) })
         reader.limit = 3
     }
 

@@ -110,9 +110,7 @@ import Testing
                 by: Subquery(type: type("note"), predicate: isRed, key: path("category")),
                 isNegated: false
             )
-            typealias Row = (
-                query: RecordQuery, scope: DatabaseScope, costClass: QueryExplanation.CostClass
-            )
+            typealias Row = (query: RecordQuery, scope: DatabaseScope, costClass: QueryExplanation.CostClass)
             func row(
                 _ name: String,
                 _ predicate: RecordPredicate?,

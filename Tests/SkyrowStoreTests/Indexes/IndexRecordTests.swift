@@ -206,9 +206,7 @@ private struct IndexWorld: CustomStringConvertible {
         if !dies { row = attempt.refused(failure) }
     }
 
-    private var dies: Bool {
-        mutating get { refusals && random.next(upTo: 5) == 0 }
-    }
+    private var dies: Bool { mutating get { refusals && random.next(upTo: 5) == 0 } }
 }
 
 extension SeededGenerator {

@@ -357,11 +357,7 @@ import Testing
     }
 
     /// Runs `body` while the build of an index waits in a phase.
-    private func withBuild(
-        in phase: Phase,
-        _ f: RecordsFixture,
-        _ body: () async throws -> Void
-    ) async throws {
+    private func withBuild(in phase: Phase, _ f: RecordsFixture, _ body: () async throws -> Void) async throws {
         try await f.client.withTransaction(isolation: phase == .writers ? .readCommitted : .repeatableRead, retries: 0)
         {
             switch phase {

@@ -94,9 +94,7 @@ import Testing
     }
 
     private static func fill(_ f: RecordsFixture) async throws {
-        try await f.save(
-            (0..<6).map { draft("note/\($0)", ["title": .string("t\($0 / 2)"), "stars": .integer(3)]) }
-        )
+        try await f.save((0..<6).map { draft("note/\($0)", ["title": .string("t\($0 / 2)"), "stars": .integer(3)]) })
     }
 
     private static func cursor(
@@ -244,9 +242,7 @@ import Testing
     @Test(arguments: [[.owner], [.owner, .field(field("member"))]] as [[Subject]])
     func pagesGoOnBehindValuesThatAreNotSeen(_ readers: [Subject]) async throws {
         try await withRecords { f in
-            try await f.psql(
-                #"ALTER TABLE note ADD member text COLLATE "C" REFERENCES "user" (_id) DEFERRABLE"#
-            )
+            try await f.psql(#"ALTER TABLE note ADD member text COLLATE "C" REFERENCES "user" (_id) DEFERRABLE"#)
             try await f.store.cache.reload()
             let fields = ["title", "stars", "score", "due", "data"]
             for place in 0..<12 {

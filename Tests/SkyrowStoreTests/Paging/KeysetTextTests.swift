@@ -18,10 +18,7 @@ import Testing
     private static let id = ResolvedColumn(place: .metadata(.id), kind: .id(type("note")))
     private static let text = QueryText(root: SchemaCatalog.notes.note, joined: [])
 
-    private static func keyset(
-        _ keys: [(String, SortKey.Direction, SortKey.Nulls?)],
-        _ values: [Int64?]
-    ) -> Keyset {
+    private static func keyset(_ keys: [(String, SortKey.Direction, SortKey.Nulls?)], _ values: [Int64?]) -> Keyset {
         let sort = keys.map { ResolvedSort(column($0), $1, $2) }
         return Keyset(
             sort: sort + [ResolvedSort(id, sort.last?.direction ?? .ascending)],

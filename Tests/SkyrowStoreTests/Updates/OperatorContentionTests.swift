@@ -63,9 +63,7 @@ import Testing
             let fields: [FieldName: FieldType] = [
                 field("integers"): .array(.integer), field("texts"): .array(.string),
             ]
-            _ = try await f.store.createTypes(
-                [RecordType(name: type("note"), fields: fields)]
-            )
+            _ = try await f.store.createTypes([RecordType(name: type("note"), fields: fields)])
             // The record is new to the first of them.
             try await all(500) { number in
                 let changes: [String: FieldOperator] = [
