@@ -12,12 +12,9 @@ extension JSONView {
     /// The number; nil for any other value.
     package var number: JSONNumber? {
         switch kind {
-        case .integer:
-            parseInteger(slice).map { .integer($0) } ?? .outOfRange
-        case .number:
-            parseDouble(slice)
-        case .null, .false, .true, .string, .escapedString, .array, .object:
-            nil
+        case .integer: parseInteger(slice).map { .integer($0) } ?? .outOfRange
+        case .number: parseDouble(slice)
+        case .null, .false, .true, .string, .escapedString, .array, .object: nil
         }
     }
 

@@ -163,8 +163,7 @@ extension ActionService {
             let outcome: MailOutcome =
                 switch error.kind {
                 case .permanent: .refused(error.description)
-                case .transient:
-                    .failed(error.description, retryAfter: MailRetry.pause(after: Int(row.attempts)))
+                case .transient: .failed(error.description, retryAfter: MailRetry.pause(after: Int(row.attempts)))
                 }
             let isDead = try await store.mails.settle(row, outcome)
             return observe(.mail(isDead ? .dead : .retried))

@@ -138,8 +138,7 @@ extension AuditEvent.Actor {
         switch caller.kind {
         case .anonymous: self = .unknown
         case .user(let id): self = .user(id)
-        case .master:
-            if let key = caller.key { self = .key(key.id) } else { self = .master }
+        case .master: if let key = caller.key { self = .key(key.id) } else { self = .master }
         }
     }
 }

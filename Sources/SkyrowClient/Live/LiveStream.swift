@@ -259,8 +259,7 @@ extension LiveStream {
             root.isObject ? root["error"].flatMap { $0.isObject ? SkyrowError(rpc: $0) : nil } : nil
         }
         switch stream.status {
-        case 429, 502, 503, 504:
-            return .ended(wasOpen: false, asked: refusal?.retryAfter)
+        case 429, 502, 503, 504: return .ended(wasOpen: false, asked: refusal?.retryAfter)
         default: break
         }
         if let refusal {

@@ -166,10 +166,8 @@ struct JSONRPCSession: Sendable {
 
     private func read(_ entry: RPCEntry, from sender: Sender) -> Call {
         switch entry {
-        case .invalid(let error, let id):
-            return Call(step: failure(error, from: sender), id: id)
-        case .call(let call):
-            return Call(step: read(call, from: sender), id: call.id)
+        case .invalid(let error, let id): return Call(step: failure(error, from: sender), id: id)
+        case .call(let call): return Call(step: read(call, from: sender), id: call.id)
         }
     }
 

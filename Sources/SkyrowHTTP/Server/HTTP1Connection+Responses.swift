@@ -36,10 +36,8 @@ extension HTTP1Connection {
     private func startNext() -> Bool {
         if let item = queue.popFirst() {
             switch item {
-            case .refusal(let fault, let head):
-                respond(to: head, with: fault, id: loop.nextRequestID())
-            case .request(let exchange, let arrival):
-                start(exchange, at: arrival)
+            case .refusal(let fault, let head): respond(to: head, with: fault, id: loop.nextRequestID())
+            case .request(let exchange, let arrival): start(exchange, at: arrival)
             }
             return true
         }

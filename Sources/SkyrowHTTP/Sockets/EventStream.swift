@@ -166,12 +166,9 @@ final class EventStream: LiveOutlet, CallConnection, Sendable {
     private func perform(_ action: OutboundQueue<ByteBuffer>.Action?) {
         switch action {
         case nil: break
-        case .fellBehind:
-            connections.noteLagging()
-        case .caughtUp:
-            state.withLock { $0.live }?.outletCaughtUp()
-        case .close:
-            close(.tooSlow)
+        case .fellBehind: connections.noteLagging()
+        case .caughtUp: state.withLock { $0.live }?.outletCaughtUp()
+        case .close: close(.tooSlow)
         }
     }
 

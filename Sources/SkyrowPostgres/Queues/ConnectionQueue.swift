@@ -359,8 +359,7 @@ struct ConnectionQueue {
             }
             switch request.groupCommit {
             case .never, .allowed: break
-            case .allowedExcept(let key):
-                guard !isGroup || keys.insert(key).inserted else { break filling }
+            case .allowedExcept(let key): guard !isGroup || keys.insert(key).inserted else { break filling }
             }
             _ = free.pop()
             if request.take() { batch.append(request) }

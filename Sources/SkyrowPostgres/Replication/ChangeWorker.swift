@@ -129,12 +129,9 @@ final class ChangeWorker: Sendable {
                 throw .failed(ReplicationFailure(.undecodable, message: "\(error)"))
             }
             switch output {
-            case .nothing:
-                break
-            case .position(let position):
-                _ = queue.offer(.position(position))
-            case .transaction(let transaction):
-                try handOn(transaction, from: &stream, on: connection)
+            case .nothing: break
+            case .position(let position): _ = queue.offer(.position(position))
+            case .transaction(let transaction): try handOn(transaction, from: &stream, on: connection)
             }
             if stream.nextDeadline <= .now { try sendStatus(of: &stream, on: connection) }
             if isStopped { throw .stopped }

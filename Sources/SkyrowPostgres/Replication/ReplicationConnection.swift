@@ -72,14 +72,10 @@ final class ReplicationConnection {
         var events = POLLOUT
         while true {
             switch PQstatus(handle) == CONNECTION_BAD ? PGRES_POLLING_FAILED : poll(events, until: deadline) {
-            case PGRES_POLLING_OK:
-                return
-            case PGRES_POLLING_READING:
-                events = POLLIN
-            case PGRES_POLLING_WRITING:
-                events = POLLOUT
-            default:
-                throw .failed(ReplicationFailure(connecting: String(cString: PQerrorMessage(handle))))
+            case PGRES_POLLING_OK: return
+            case PGRES_POLLING_READING: events = POLLIN
+            case PGRES_POLLING_WRITING: events = POLLOUT
+            default: throw .failed(ReplicationFailure(connecting: String(cString: PQerrorMessage(handle))))
             }
             if isStopped() { throw .stopped }
             guard MonotonicTime.now < deadline else {

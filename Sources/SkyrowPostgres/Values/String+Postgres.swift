@@ -10,12 +10,9 @@ extension String: PostgresArrayElement, PostgresDecodable {
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: PostgresOID) throws(PostgresError) -> String {
         guard var bytes else { throw undecodable(type: type, isNull: true) }
         switch type {
-        case .text, .varchar, .bpchar, .name, .json, .xml, .char, .unknown:
-            break
-        case .jsonb:
-            bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(1))
-        default:
-            guard !type.isBuiltIn else { throw undecodable(type: type, isNull: false) }
+        case .text, .varchar, .bpchar, .name, .json, .xml, .char, .unknown: break
+        case .jsonb: bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(1))
+        default: guard !type.isBuiltIn else { throw undecodable(type: type, isNull: false) }
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw PostgresError(code: .undecodable, message: "A text column is not valid UTF-8")

@@ -32,10 +32,8 @@ package struct RequestID: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch form {
-        case .given(let text):
-            return text
-        case .made(let made):
-            return made.description
+        case .given(let text): return text
+        case .made(let made): return made.description
         }
     }
 }

@@ -196,10 +196,8 @@ extension ChangesRequest {
         writer.desiredKeys(query.desiredFields)
         switch position {
         case .start: break
-        case .since(let token):
-            writer.member("since", token)
-        case .cursor(let cursor):
-            writer.member("cursor", cursor)
+        case .since(let token): writer.member("since", token)
+        case .cursor(let cursor): writer.member("cursor", cursor)
         }
         writer.member("limit", limit)
         if let wait {

@@ -215,10 +215,8 @@ extension LiveSubscribeRequest {
         if let watched { writer.member("watch", watched) }
         switch previous {
         case .none: break
-        case .all:
-            writer.member("previous", true)
-        case .fields(let names):
-            writer.member("previous", names)
+        case .all: writer.member("previous", true)
+        case .fields(let names): writer.member("previous", names)
         }
         if let since {
             writer.member("since", since)

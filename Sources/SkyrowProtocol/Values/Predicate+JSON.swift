@@ -238,12 +238,9 @@ extension FieldPath {
 /// `in` has three forms: a key path in a list, a string in a key path of a json field, and a location in one of a geometry.
 private func checkMembership(_ left: Operand, _ right: Operand) throws(SkyrowError) {
     switch (left, right) {
-    case (.keyPath, .list), (.function, .list), (.value(.string), .keyPath), (.value(.location), .keyPath):
-        return
-    case (.keyPath, _), (.function, _), (.value(.string), _), (.value(.location), _):
-        throw wrongMembership.at(2)
-    case (.value, _), (.list, _):
-        throw wrongMembership.at(1)
+    case (.keyPath, .list), (.function, .list), (.value(.string), .keyPath), (.value(.location), .keyPath): return
+    case (.keyPath, _), (.function, _), (.value(.string), _), (.value(.location), _): throw wrongMembership.at(2)
+    case (.value, _), (.list, _): throw wrongMembership.at(1)
     }
 }
 
@@ -351,10 +348,8 @@ extension RecordValue {
             return
         }
         switch try RecordValue(json, field: "predicate") {
-        case .sequence, nil:
-            throw malformed("This typed value cannot be used in a comparison.")
-        case let value?:
-            self = value
+        case .sequence, nil: throw malformed("This typed value cannot be used in a comparison.")
+        case let value?: self = value
         }
     }
 }

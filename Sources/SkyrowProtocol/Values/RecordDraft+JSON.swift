@@ -209,14 +209,10 @@ extension JSONWriter {
         beginObject()
         member("_id", draft.id.description)
         switch draft.precondition {
-        case .isNew:
-            member("_if_revision", "new")
-        case .exists:
-            member("_if_revision", "any")
-        case .revision(let revision):
-            member("_if_revision", revision)
-        case nil:
-            break
+        case .isNew: member("_if_revision", "new")
+        case .exists: member("_if_revision", "any")
+        case .revision(let revision): member("_if_revision", revision)
+        case nil: break
         }
         if let condition = draft.condition {
             key("_if")

@@ -111,20 +111,15 @@ extension JSONWriter {
     func pagingMembers(_ query: RecordQuery) {
         switch query.position {
         case .first: break
-        case .last:
-            member("last", true)
-        case .after(let cursor):
-            member("after", cursor)
-        case .before(let cursor):
-            member("before", cursor)
+        case .last: member("last", true)
+        case .after(let cursor): member("after", cursor)
+        case .before(let cursor): member("before", cursor)
         }
         if query.isRequired { member("required", true) }
         switch query.counting {
         case nil: break
-        case .exact:
-            member("count", true)
-        case .estimate:
-            member("count", "estimate")
+        case .exact: member("count", true)
+        case .estimate: member("count", "estimate")
         }
     }
 

@@ -190,8 +190,7 @@ extension ResolvedPlace {
     /// Whether the whole geometry meets the condition; nil if only the database can evaluate it.
     func holds(for geometry: Geometry) -> Bool? {
         switch self {
-        case .boxes(let boxes):
-            geometry.parts.allSatisfy { part in boxes.contains { $0.covers(part) } }
+        case .boxes(let boxes): geometry.parts.allSatisfy { part in boxes.contains { $0.covers(part) } }
         case .anywhere, .within, .polygon: nil
         }
     }

@@ -17,8 +17,7 @@ extension Comparison {
         case .eq: return try equality(value, element)
         case .neq: return .not(try equality(value, element))
         case .contains: return try condition(.holdsAll, [value], element)
-        default:
-            throw .predicateInvalid("\"\(row.name)\" does not take a literal.", path)
+        default: throw .predicateInvalid("\"\(row.name)\" does not take a literal.", path)
         }
     }
 

@@ -22,8 +22,7 @@ extension Comparison {
         case .string: return reading(.string, at: steps)
         case .boolean: return reading(.boolean, at: steps)
         case .datetime: return reading(.datetime, at: steps)
-        default:
-            throw .literalInvalid("a string, a number, a boolean or a date", path)
+        default: throw .literalInvalid("a string, a number, a boolean or a date", path)
         }
     }
 

@@ -108,8 +108,7 @@ extension Comparison {
         switch cast(value, .integer) {
         case .integer(let literal): return literal
         case .number(let literal): return Int64(exactly: literal)
-        default:
-            throw .literalInvalid("a number", path)
+        default: throw .literalInvalid("a number", path)
         }
     }
 
@@ -118,8 +117,7 @@ extension Comparison {
         switch cast(value, .number) {
         case .number(let literal): return literal
         case .integer(let literal): return Int64(exactly: Double(literal)) == literal ? Double(literal) : nil
-        default:
-            throw .literalInvalid("a number", path)
+        default: throw .literalInvalid("a number", path)
         }
     }
 
@@ -174,8 +172,7 @@ extension Comparison {
         switch value {
         case .reference(let id) where id.type == type: return id.id
         case .string: return try string(value)
-        default:
-            throw .literalInvalid("a reference to \"\(type)\" or an id", path)
+        default: throw .literalInvalid("a reference to \"\(type)\" or an id", path)
         }
     }
 

@@ -142,8 +142,7 @@ extension ValueKind {
         case .count: true
         case .sum, .average: self == .integer || self == .number || self == .decimal
         case .countDistinct: isSortable
-        case .minimum, .maximum:
-            !valueClass.isDisjoint(with: .scalars.subtracting(.id))
+        case .minimum, .maximum: !valueClass.isDisjoint(with: .scalars.subtracting(.id))
         }
     }
 }

@@ -89,8 +89,7 @@ extension Resolver {
         let (column, path) = try subject(.keyPath(path), at: 2)
         switch column.kind {
         case .user, .string, .reference(.user): break
-        default:
-            throw .predicateInvalid("\"userRelation\" takes a key path that leads to a user id.", path).at(2)
+        default: throw .predicateInvalid("\"userRelation\" takes a key path that leads to a user id.", path).at(2)
         }
         do throws(SkyrowError) { try access.requireReading(.user) } catch { throw error.at(3) }
         guard let user = access.actor else { return .or([]) }

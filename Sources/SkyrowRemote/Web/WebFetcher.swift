@@ -247,8 +247,7 @@ private final class WebTransfer: Transfer {
         let value = String(line[line.index(after: colon)...].drop { $0.isWhitespace }.prefix { !$0.isNewline })
         switch line[..<colon].lowercased() {
         case "date": if let date = HTTPDate.seconds(value) { state.withLock { $0.date = date } }
-        case "age":
-            if let age = Int64(value), (0...31_536_000).contains(age) { state.withLock { $0.age = age } }
+        case "age": if let age = Int64(value), (0...31_536_000).contains(age) { state.withLock { $0.age = age } }
         default: break
         }
     }

@@ -26,8 +26,7 @@ extension AccessCondition.Test {
         // An empty field names no one.
         case .notMember(let field): "NOT coalesce(\(field.names(caller.user, on: table)), false)"
         case .related(let action, let entries): Self.related(action, entries, on: table, caller)
-        case .unlistedMember(let field):
-            "(\(table).\"_access\" IS NULL AND \(field.names(caller.user, on: table)))"
+        case .unlistedMember(let field): "(\(table).\"_access\" IS NULL AND \(field.names(caller.user, on: table)))"
         }
     }
 

@@ -230,8 +230,7 @@ extension ResolvedList {
         case .numbers(let numbers): "\(numbers)"
         case .decimals(let numbers): "\(numbers.map(\.description))::numeric[]"
         case .booleans(let flags): "\(flags)"
-        case .datetimes(let instants):
-            "\(instants.map { PostgresTimestamp(microsecondsSince2000: $0.microseconds) })"
+        case .datetimes(let instants): "\(instants.map { PostgresTimestamp(microsecondsSince2000: $0.microseconds) })"
         case .bytes(let strings): "\(strings)"
         case .locations(let locations): "\(locations.map(\.ewkb))"
         }

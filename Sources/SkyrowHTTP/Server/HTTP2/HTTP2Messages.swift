@@ -19,8 +19,7 @@ extension HTTPRequestHead {
             case ":path": path = value
             case ":authority": authority = value
             case "host": hosts.append(value)
-            default:
-                if !name.hasPrefix(":") { fields.append((name, value)) }
+            default: if !name.hasPrefix(":") { fields.append((name, value)) }
             }
         }
         guard let method, let path, hosts.count <= 1 else { return nil }
