@@ -49,7 +49,7 @@ package struct ExportRun: Sendable {
                         CSVRecordWriter(columns: $0, defusingFormulas: settings.isForSpreadsheets)
                     }
                 case .json, .ndjson:
-                    try await write(types, of: export) { JSONRecordWriter(columns: $0, format: settings.format) }
+                    try await write(types, of: export) { _ in JSONRecordWriter(format: settings.format) }
                 }
             return RunSummary(
                 command: "export",

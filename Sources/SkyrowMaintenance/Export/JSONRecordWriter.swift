@@ -17,7 +17,7 @@ struct JSONRecordWriter: RecordFileWriter {
     private let json = JSONWriter()
     private var members: RecordJSONWriter
 
-    init(columns: [String], format: FileFormat) {
+    init(format: FileFormat) {
         isArray = format == .json
         members = RecordJSONWriter(json)
     }

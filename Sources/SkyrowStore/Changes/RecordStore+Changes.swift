@@ -101,7 +101,6 @@ extension RecordStore {
                     present,
                     found,
                     table,
-                    request,
                     isSameHistory: isSameHistory,
                     retention: retention
                 )
@@ -157,7 +156,6 @@ enum FeedStart: Sendable {
         _ present: ChangeToken,
         _ moment: PresentMoment,
         _ table: RecordTable?,
-        _ request: ChangesRequest,
         isSameHistory: Bool,
         retention: Duration
     ) throws(SkyrowError) {

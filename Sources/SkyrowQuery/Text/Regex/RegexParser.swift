@@ -56,9 +56,7 @@ struct RegexParser {
     private mutating func sequence() throws(RegexMisfit) -> RegexNode {
         var parts: [RegexNode] = []
         while let scalar = peek(), scalar != "|", scalar != ")" {
-            let start = place
-            let atom = try self.atom()
-            let part = try quantified(atom, at: start)
+            let part = try quantified(atom())
             if case .sequence(let inner) = part { parts += inner } else { parts.append(part) }
         }
         return parts.isEmpty ? .empty : parts.count == 1 && parts[0] != .start ? parts[0] : .sequence(parts)
@@ -113,7 +111,7 @@ struct RegexParser {
         return node
     }
 
-    private mutating func quantified(_ atom: RegexNode, at start: Int) throws(RegexMisfit) -> RegexNode {
+    private mutating func quantified(_ atom: RegexNode) throws(RegexMisfit) -> RegexNode {
         let place = place
         guard let (least, most) = try quantifier() else { return atom }
         guard !atom.hasAnchor else { throw misfit("\"^\" and \"$\" cannot be repeated.", at: place) }
