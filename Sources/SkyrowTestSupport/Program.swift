@@ -11,11 +11,7 @@ enum Program {
     /// - Throws: ``TemporaryClusterError`` with the error output of a failed program, `ToolError` if it cannot be
     ///   started, or ``WaitTimedOut`` if it does not end, after killing it.
     @discardableResult
-    static func run(
-        _ words: [String],
-        input: String = "",
-        within limit: Duration = patience
-    ) async throws -> String {
+    static func run(_ words: [String], input: String = "", within limit: Duration = patience) async throws -> String {
         // Files are used instead of pipes: a server would keep an inherited pipe open, and a full pipe would block the program.
         let files = try (
             input: FileDescriptor.temporary(), output: FileDescriptor.temporary(), errors: FileDescriptor.temporary()

@@ -389,10 +389,7 @@ private struct IdentityProviderFactory: Sendable {
         let (reading, writing) = try FileDescriptor.pipe()
         orders = writing
         output = try .temporary()
-        _ = try Program.start(
-            ["/usr/bin/python3", "-c", TemporaryIdentityProvider.script],
-            [reading, output, output]
-        )
+        _ = try Program.start(["/usr/bin/python3", "-c", TemporaryIdentityProvider.script], [reading, output, output])
     }
 
     /// Starts a provider, which writes its process id and port to the file `port` in a directory.

@@ -48,14 +48,10 @@ extension SkyrowError {
                 "A request body has at most \(limits.body) bytes.",
                 info: ["limit": .integer(Int64(limits.body))]
             )
-        case .expectationFailed:
-            self.init(.badRequest, "The only supported expectation is 100-continue.")
-        case .requestTimeout:
-            self.init(.badRequest, "The request did not arrive completely in time.")
-        case .responseTimeout:
-            self = .responseTimedOut
-        case .overloaded:
-            self.init(.overloaded, "The service has too many connections; try again in a moment.")
+        case .expectationFailed: self.init(.badRequest, "The only supported expectation is 100-continue.")
+        case .requestTimeout: self.init(.badRequest, "The request did not arrive completely in time.")
+        case .responseTimeout: self = .responseTimedOut
+        case .overloaded: self.init(.overloaded, "The service has too many connections; try again in a moment.")
         case .clientShareExceeded:
             self.init(
                 .rateLimited,

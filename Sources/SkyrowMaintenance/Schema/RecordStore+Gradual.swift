@@ -176,16 +176,11 @@ private struct GradualRun {
             try await build(named: try await freeName(base)) { name in
                 "CREATE INDEX CONCURRENTLY \(name) ON \(try SchemaChange.table(type, schema)) (\(columns))\(condition)"
             }
-        case .validateReference(let field, let type):
-            try await validateReferences(field, of: type)
-        case .validate(let name, let type):
-            try await validate(name, of: type)
-        case .setNotNull(let column, let type):
-            try await setNotNull(column.identifier, of: type)
-        case .addSequence(let field, let type):
-            try await addSequence(field, of: type)
-        case .change(let change):
-            try await briefly(try change.ownStatements(in: schema))
+        case .validateReference(let field, let type): try await validateReferences(field, of: type)
+        case .validate(let name, let type): try await validate(name, of: type)
+        case .setNotNull(let column, let type): try await setNotNull(column.identifier, of: type)
+        case .addSequence(let field, let type): try await addSequence(field, of: type)
+        case .change(let change): try await briefly(try change.ownStatements(in: schema))
         }
     }
 

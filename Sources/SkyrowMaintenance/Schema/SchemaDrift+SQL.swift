@@ -50,16 +50,11 @@ extension SchemaDrift {
         case .unsupportedType:
             return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) TYPE text COLLATE \"C\" USING \($0)::text"] }
                 ?? []
-        case .textOrder:
-            return ["SELECT \(schema)._order_by_bytes(\(literal: relation))"]
-        case .noIdentity:
-            return ["ALTER TABLE \(table) REPLICA IDENTITY FULL"]
-        case .required:
-            return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) DROP NOT NULL"] } ?? []
-        case .invalidIndex(let name):
-            return ["DROP INDEX \(schema).\(try SQLIdentifier(name))"]
-        case .generated, .unreadableName, .halfMade:
-            return []
+        case .textOrder: return ["SELECT \(schema)._order_by_bytes(\(literal: relation))"]
+        case .noIdentity: return ["ALTER TABLE \(table) REPLICA IDENTITY FULL"]
+        case .required: return column.map { ["ALTER TABLE \(table) ALTER COLUMN \($0) DROP NOT NULL"] } ?? []
+        case .invalidIndex(let name): return ["DROP INDEX \(schema).\(try SQLIdentifier(name))"]
+        case .generated, .unreadableName, .halfMade: return []
         }
     }
 

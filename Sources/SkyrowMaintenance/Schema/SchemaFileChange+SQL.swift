@@ -69,14 +69,10 @@ extension SchemaFileChange {
             ["ALTER TABLE \(try SchemaChange.table(type, schema)) REPLICA IDENTITY FULL"]
         case .setLive(.key, let type):
             ["ALTER TABLE \(try SchemaChange.table(type, schema)) REPLICA IDENTITY DEFAULT"]
-        case .setSync(true, let type):
-            FollowedTypes.wish(for: type, in: schema)
-        case .setSync(false, let type):
-            FollowedTypes.removal(for: type, in: schema)
-        case .repair(let drift):
-            try drift.repair(in: schema, isLarge: isLarge) ?? []
-        case .common, .deleteType:
-            []
+        case .setSync(true, let type): FollowedTypes.wish(for: type, in: schema)
+        case .setSync(false, let type): FollowedTypes.removal(for: type, in: schema)
+        case .repair(let drift): try drift.repair(in: schema, isLarge: isLarge) ?? []
+        case .common, .deleteType: []
         }
     }
 

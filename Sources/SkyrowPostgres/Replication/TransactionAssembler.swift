@@ -45,16 +45,11 @@ struct TransactionAssembler {
                 isComplete: ended.isComplete,
                 byteCount: ended.byteCount
             )
-        case .relation(let relation):
-            relations[relation.oid] = relation
-        case .origin, .type, .message:
-            break
-        case .insert(let oid, let new):
-            try add(.insert, of: oid, old: nil, new: new)
-        case .update(let oid, let old, let new):
-            try add(.update, of: oid, old: old, new: new)
-        case .delete(let oid, let old):
-            try add(.delete, of: oid, old: old, new: nil)
+        case .relation(let relation): relations[relation.oid] = relation
+        case .origin, .type, .message: break
+        case .insert(let oid, let new): try add(.insert, of: oid, old: nil, new: new)
+        case .update(let oid, let old, let new): try add(.update, of: oid, old: old, new: new)
+        case .delete(let oid, let old): try add(.delete, of: oid, old: old, new: nil)
         case .truncate(let oids, _, _):
             guard open != nil else { throw .rowOutsideTransaction }
             for oid in oids {

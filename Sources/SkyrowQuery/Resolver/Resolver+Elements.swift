@@ -188,14 +188,10 @@ extension Resolver {
             return isPresent ? exists : .not(exists)
         case (.eq, .value(.null)), (.neq, .value(.null)):
             return try members(list, .exists, .value(.boolean(comparison == .neq)), literalAt: place)
-        case (.neq, .value), (.nin, .list):
-            throw Self.negated(comparison.rawValue, .keyPath(list.path))
-        case (.eq, .value), (.in, .list):
-            return try member(comparison, other)
-        case (.contains, .value(let value)) where value != .null:
-            return try member(.eq, other)
-        case (.containsAny, .list(let values)) where !values.contains(.null):
-            return try member(.in, other)
+        case (.neq, .value), (.nin, .list): throw Self.negated(comparison.rawValue, .keyPath(list.path))
+        case (.eq, .value), (.in, .list): return try member(comparison, other)
+        case (.contains, .value(let value)) where value != .null: return try member(.eq, other)
+        case (.containsAny, .list(let values)) where !values.contains(.null): return try member(.in, other)
         case (.containsAll, .list(let values)) where !values.contains(.null):
             return values.isEmpty ? .and([]) : Self.each(of: try member(.in, other))
         default:

@@ -58,22 +58,14 @@ extension Resolver {
                 alternatives -= 1
             }
             do throws(SkyrowError) { return .not(try condition(part)) } catch { throw error.at(1) }
-        case .comparison(let comparison, let left, let right):
-            return try compare(comparison, left, right)
-        case .between(let operand, let least, let most):
-            return try between(operand, least, most)
-        case .match(let operand, let words):
-            return try match(operand, words)
-        case .regex(let operand, let pattern, let ignoresCase):
-            return try regex(operand, pattern, ignoresCase)
-        case .found(let operand, let query, let isNegated):
-            return try found(operand, query, isNegated)
-        case .elements(let path, let quantifier, let part):
-            return try elements(path, quantifier, part)
-        case .place(let path, let condition):
-            return try place(path, condition)
-        case .related(let owner, let path):
-            return try related(to: owner, path)
+        case .comparison(let comparison, let left, let right): return try compare(comparison, left, right)
+        case .between(let operand, let least, let most): return try between(operand, least, most)
+        case .match(let operand, let words): return try match(operand, words)
+        case .regex(let operand, let pattern, let ignoresCase): return try regex(operand, pattern, ignoresCase)
+        case .found(let operand, let query, let isNegated): return try found(operand, query, isNegated)
+        case .elements(let path, let quantifier, let part): return try elements(path, quantifier, part)
+        case .place(let path, let condition): return try place(path, condition)
+        case .related(let owner, let path): return try related(to: owner, path)
         case .userRelation(let path, let relation, let direction):
             return try userRelation(path, relation, direction)
         }

@@ -17,16 +17,11 @@ extension SkyrowError {
             self = .databaseUnavailable
         case .indeterminateCommit:
             self.init(.outcomeUnknown, "The database connection was lost: the change may or may not have been made.")
-        case .statementTimeout:
-            self.init(.responseTimeout, "The database took too long; nothing was changed.")
-        case .invalidValue:
-            self.init(.invalidArgument, "A value cannot be stored, such as text with NUL.")
-        case .resultTooLarge:
-            self = .responseTooLarge
-        case .resultMemoryExhausted:
-            self = .noResponseMemory
-        case .undecodable, .misuse:
-            self = .unexpected
+        case .statementTimeout: self.init(.responseTimeout, "The database took too long; nothing was changed.")
+        case .invalidValue: self.init(.invalidArgument, "A value cannot be stored, such as text with NUL.")
+        case .resultTooLarge: self = .responseTooLarge
+        case .resultMemoryExhausted: self = .noResponseMemory
+        case .undecodable, .misuse: self = .unexpected
         case .server:
             if let refusal = SkyrowError(membership: error) {
                 self = refusal

@@ -173,27 +173,19 @@ enum SaveVerdict {
         within budget: inout StepBudget
     ) {
         switch (finding, save.precondition) {
-        case (nil, .exists):
-            self = .refused(.recordNotFound)
-        case (.some(let finding), .exists) where !finding.isReadable:
-            self = .refused(.recordNotFound)
-        case (nil, _) where save.isConditional:
-            self = .refused(.conflict)
-        case (nil, .revision):
-            self = .refused(.conflict)
+        case (nil, .exists): self = .refused(.recordNotFound)
+        case (.some(let finding), .exists) where !finding.isReadable: self = .refused(.recordNotFound)
+        case (nil, _) where save.isConditional: self = .refused(.conflict)
+        case (nil, .revision): self = .refused(.conflict)
         case (nil, .isNew), (nil, nil):
             switch save.rules.origin {
             case .saves: self = save.insertRefusal.map { .refused($0) } ?? .tryAgain
             case .accounts: self = .refused(.writeDenied)
             }
-        case (.some(let finding), _) where save.isConditional && !finding.isReadable:
-            self = .refused(.conflict)
-        case (.some(let finding), .revision) where !finding.isReadable:
-            self = .refused(.conflict)
-        case (.some(let finding), _) where !finding.isWritable:
-            self = .refused(.writeDenied)
-        case (.some(let finding), .isNew):
-            self = .refused(.conflict(with: finding.row))
+        case (.some(let finding), _) where save.isConditional && !finding.isReadable: self = .refused(.conflict)
+        case (.some(let finding), .revision) where !finding.isReadable: self = .refused(.conflict)
+        case (.some(let finding), _) where !finding.isWritable: self = .refused(.writeDenied)
+        case (.some(let finding), .isNew): self = .refused(.conflict(with: finding.row))
         case (.some(let finding), .revision(let revision)) where finding.row.isWhole || !save.dependsOnValues:
             guard let current = finding.row.collected(), current.revision == revision else {
                 self = .refused(.conflict(with: finding.row))

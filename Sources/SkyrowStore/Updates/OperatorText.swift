@@ -174,20 +174,13 @@ private struct Step {
                 FROM jsonb_array_elements(\(x)) WITH ORDINALITY AS "e1" ("value", "n") \
                 WHERE (\(predicate)) IS NOT TRUE), '[]')
                 """
-        case .json(.pop(.first)):
-            return "coalesce(\(x), '[]') - 0"
-        case .json(.pop(.last)):
-            return "coalesce(\(x), '[]') - (-1)"
-        case .json(.setElement):
-            return "jsonb_set(\(x), ARRAY[\(operand(0))::text], \(operand(1)), false)"
-        case .setMember:
-            return member(operand(1))
-        case .computeMember(let arithmetic):
-            return member("to_jsonb(\(number(arithmetic)))")
-        case .unsetMember:
-            return "\(object) #- \(operand(0))"
-        case .array(let form):
-            return text(of: form).value
+        case .json(.pop(.first)): return "coalesce(\(x), '[]') - 0"
+        case .json(.pop(.last)): return "coalesce(\(x), '[]') - (-1)"
+        case .json(.setElement): return "jsonb_set(\(x), ARRAY[\(operand(0))::text], \(operand(1)), false)"
+        case .setMember: return member(operand(1))
+        case .computeMember(let arithmetic): return member("to_jsonb(\(number(arithmetic)))")
+        case .unsetMember: return "\(object) #- \(operand(0))"
+        case .array(let form): return text(of: form).value
         }
     }
 

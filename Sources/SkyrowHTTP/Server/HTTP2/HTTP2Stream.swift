@@ -139,16 +139,11 @@ final class HTTP2Stream: ChannelDuplexHandler {
     func perform(_ action: RequestLifecycle.Action?) {
         guard let action else { return }
         switch action {
-        case .claim(let claim):
-            perform(exchange?.claim(claim, from: connection.peer, in: loop))
-        case .ready:
-            start()
-        case .endBody:
-            exchange?.parts?.finish()
-        case .refuse(let fault):
-            refuse(fault, head: exchange?.head)
-        case .cancel:
-            exchange?.cancel()
+        case .claim(let claim): perform(exchange?.claim(claim, from: connection.peer, in: loop))
+        case .ready: start()
+        case .endBody: exchange?.parts?.finish()
+        case .refuse(let fault): refuse(fault, head: exchange?.head)
+        case .cancel: exchange?.cancel()
         case .abort:
             exchange?.end()
             reset(.internalError)

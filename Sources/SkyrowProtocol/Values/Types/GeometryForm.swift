@@ -130,16 +130,11 @@ extension JSONWriter {
         beginObject()
         key("type")
         switch geometry {
-        case .point(let point):
-            coordinates("Point") { position(point) }
-        case .multiPoint(let points):
-            coordinates("MultiPoint") { positions(points) }
-        case .lineString(let line):
-            coordinates("LineString") { positions(line) }
-        case .multiLineString(let lines):
-            coordinates("MultiLineString") { array(lines) { positions($0) } }
-        case .polygon(let rings):
-            coordinates("Polygon") { array(rings) { positions($0) } }
+        case .point(let point): coordinates("Point") { position(point) }
+        case .multiPoint(let points): coordinates("MultiPoint") { positions(points) }
+        case .lineString(let line): coordinates("LineString") { positions(line) }
+        case .multiLineString(let lines): coordinates("MultiLineString") { array(lines) { positions($0) } }
+        case .polygon(let rings): coordinates("Polygon") { array(rings) { positions($0) } }
         case .multiPolygon(let polygons):
             coordinates("MultiPolygon") { array(polygons) { array($0) { positions($0) } } }
         case .collection(let geometries):
