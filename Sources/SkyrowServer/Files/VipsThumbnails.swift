@@ -1,5 +1,4 @@
 import Glibc
-import NIOCore
 package import SkyrowActions
 import SkyrowConcurrency
 package import SkyrowModel
@@ -65,7 +64,7 @@ package final class VipsThumbnails: ThumbnailMaker {
         let (exit, complaint) = try await run(words, [image, thumbnail])
         guard !Task.isCancelled || exit == .exited(0) else { throw .cancelled }
         // The status of `unshare` and `prlimit` when they cannot start the next program.
-        guard ![.exited(126), .exited(127)].contains(exit) else {
+        if case .exited(126...127) = exit {
             throw .unavailable(.unavailable("vipsthumbnail cannot be started: \(complaint)"))
         }
         guard exit == .exited(0) else { throw .undecodable("vipsthumbnail ended with \(exit): \(complaint)") }
@@ -190,15 +189,4 @@ package final class VipsThumbnails: ThumbnailMaker {
             return found
         }
     }
-}
-
-extension ThumbnailConfiguration {
-    /// Thumbnails of libvips, for half of the processors at a time.
-    static func withVips(sizes: [ThumbnailSize]) -> ThumbnailConfiguration {
-        ThumbnailConfiguration(sizes: sizes, maker: vips, gate: gate)
-    }
-
-    // Shared by all applications.
-    private static let vips = VipsThumbnails()
-    private static let gate = TaskGate(capacity: max(1, System.coreCount / 2), maximumWaiting: maximumWaiting)
 }
