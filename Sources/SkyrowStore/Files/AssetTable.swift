@@ -124,8 +124,8 @@ package struct AssetTable: StoreTable, Sendable {
     private func row(of asset: StoredAsset) -> NewRow {
         [
             "name": "\(asset.name.rawValue)", "filename": "\(asset.filename)", "content_type": "\(asset.contentType)",
-            "size": "\(asset.size)", "owner": "\(asset.owner as UserID?)", "sniffed": "\(asset.sniffed)",
-            "width": "\(asset.dimensions?.width)", "height": "\(asset.dimensions?.height)",
+            "size": "\(asset.size)", "owner": "\(asset.owner as UserID?)", "sniffed": "\(asset.sniffed as String?)",
+            "width": "\(asset.dimensions?.width as Int?)", "height": "\(asset.dimensions?.height as Int?)",
         ]
     }
 
@@ -168,8 +168,8 @@ package struct AssetTable: StoreTable, Sendable {
             WITH done AS (
                 UPDATE \(schema.internal)._asset AS asset
                 SET state = 'stored', stored_at = now(), expires_at = NULL, size = \(asset.size),
-                    content_type = \(asset.contentType), sniffed = \(asset.sniffed), width = \(asset.dimensions?.width),
-                    height = \(asset.dimensions?.height), sha256 = \(sha256 as [UInt8]?), storage = \(storage)
+                    content_type = \(asset.contentType), sniffed = \(asset.sniffed as String?), width = \(asset.dimensions?.width as Int?),
+                    height = \(asset.dimensions?.height as Int?), sha256 = \(sha256 as [UInt8]?), storage = \(storage)
                 WHERE asset.name = \(asset.name.rawValue) AND asset.state = 'expected'
                 RETURNING asset.name
             )

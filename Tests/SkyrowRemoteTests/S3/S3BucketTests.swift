@@ -30,7 +30,7 @@ import Testing
         ),
     ])
     func anObjectHasAnAddress(_ endpoint: String, _ usesPathStyle: Bool, _ whole: String, _ object: String) throws {
-        let bucket = try #require(bucket(at: endpoint, usesPathStyle: usesPathStyle))
+        let bucket = try #require(self.bucket(at: endpoint, usesPathStyle: usesPathStyle))
         #expect(bucket.address(bucket.path(of: nil)) == whole)
         #expect(bucket.address(bucket.path(of: "app/a-b.png")) == object)
         #expect(bucket.address(bucket.path(of: nil), query: "a=b") == "\(whole)?a=b")
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func aDownloadHasItsTypeAndDisposition() throws {
-        let bucket = try #require(bucket(at: "https://s3.example.org"))
+        let bucket = try #require(self.bucket(at: "https://s3.example.org"))
         let address = bucket.address(
             of: "app/a-b.png",
             contentType: "text/plain; charset=utf-8",
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func aFormIsForOneFile() throws {
-        let bucket = try #require(bucket(at: "https://s3.example.org"))
+        let bucket = try #require(self.bucket(at: "https://s3.example.org"))
         let form = bucket.form(
             for: "app/a-b.png",
             contentType: "image/png",
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func aRequestIsSignedWithWhatItSends() throws {
-        let bucket = try #require(bucket(at: "http://127.0.0.1:9000", usesPathStyle: true))
+        let bucket = try #require(self.bucket(at: "http://127.0.0.1:9000", usesPathStyle: true))
         let time = SigningTime(Timestamp(microseconds: 0))
         let get = S3Request(.get, "app/a", range: 5..<10).signed(for: bucket, payload: "hash", at: time)
         #expect(get.address == "http://127.0.0.1:9000/files/app/a")

@@ -103,15 +103,14 @@ import Testing
 
     private var bucket: S3Bucket {
         get throws {
-            try #require(
-                S3Bucket(
-                    "files",
-                    at: "https://s3.example.org",
-                    region: "eu-central-1",
-                    accessKey: "key",
-                    secretKey: "secret"
-                )
+            let bucket = S3Bucket(
+                "files",
+                at: "https://s3.example.org",
+                region: "eu-central-1",
+                accessKey: "key",
+                secretKey: "secret"
             )
+            return try #require(bucket)
         }
     }
 

@@ -8,11 +8,15 @@ import Testing
 /// How a transfer waits for its reader and for its body, without a server.
 @Suite struct S3TransferTests {
     private func transfer(_ request: S3Request) throws -> S3Transfer {
-        let bucket = try #require(
-            S3Bucket("files", at: "https://s3.example.org", region: "x", accessKey: "key", secretKey: "secret")
+        let bucket = S3Bucket(
+            "files",
+            at: "https://s3.example.org",
+            region: "x",
+            accessKey: "key",
+            secretKey: "secret"
         )
         let time = SigningTime(Timestamp(microseconds: 0))
-        return S3Transfer(request, to: bucket, payload: SigV4.unsigned, at: time, timeout: patience)
+        return S3Transfer(request, to: try #require(bucket), payload: SigV4.unsigned, at: time, timeout: patience)
     }
 
     private func download() throws -> S3Transfer {

@@ -173,9 +173,9 @@ import Testing
             try await fixture.store.fail(.full, method: "DELETE")
             await #expect(throws: FileFault.noSpace) { try await keep(large, as: fileName("7b"), in: storage) }
             #expect(try await fixture.store.keys() == ["app/\(fileName("7b"))?"])
-            #expect(try await storage.sweep(olderThan: .seconds(3600)) == 0)
+            #expect(try await storage.sweep(olderThan: .seconds(3600)) { _ in [] } == 0)
             try await fixture.store.age(uploads: 7200)
-            #expect(try await storage.sweep(olderThan: .seconds(3600)) == 1)
+            #expect(try await storage.sweep(olderThan: .seconds(3600)) { _ in [] } == 1)
             #expect(try await fixture.store.keys() == [])
         }
     }
