@@ -50,8 +50,8 @@ let package = Package(
         .target(name: "CLibcurl"),
         // The files of sql/, which become part of the executable.
         .target(name: "CSQLFiles"),
-        // malloc.h of glibc.
-        .systemLibrary(name: "CMalloc"),
+        // What Swift's module Glibc leaves out.
+        .systemLibrary(name: "CGlibc"),
         .target(name: "SkyrowConcurrency"),
         .target(name: "SkyrowModel"),
         // Two targets depend on another of their layer: what SkyrowJSON writes are the values of SkyrowModel, and
@@ -142,7 +142,7 @@ let package = Package(
         .target(
             name: "SkyrowServer",
             dependencies: [
-                .target(name: "CMalloc", condition: server),
+                .target(name: "CGlibc", condition: server),
                 "SkyrowActions", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel",
                 "SkyrowPostgres", "SkyrowProtocol", "SkyrowRemote", "SkyrowStore", "SkyrowSystem",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
@@ -207,9 +207,9 @@ let package = Package(
         .testTarget(
             name: "SkyrowActionsTests",
             dependencies: [
-                .target(name: "CMalloc", condition: server),
+                .target(name: "CGlibc", condition: server),
                 "SkyrowActions", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel",
-                "SkyrowPostgres", "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowPostgres", "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
             ]

@@ -62,7 +62,7 @@ BEGIN
     PERFORM pg_notify(home.channel || '_' || kind, current_schema() || notice) FROM _meta AS home;
 END $$;
 COMMENT ON FUNCTION _notify(text, text) IS
-    'Notifies every process of the application of a change to its schema or a session: SELECT _notify(''session'', ''/all'').';
+    'Notifies every process of the application of a change to its schema, a session or a file: SELECT _notify(''session'', ''/all'').';
 
 -- Row locks, since any role can take an advisory lock, and pg_locks shows them. To lock a row, a role needs a privilege to
 -- write it.
@@ -2513,9 +2513,9 @@ COMMENT ON COLUMN _upload.sha256 IS 'SHA-256 of the file that is about to get it
 COMMENT ON COLUMN _upload.created_at IS 'When the row was created.';
 
 -- Notices -------------------------------------------------------------------------------------------------------------
--- Processes keep sessions and the schema in memory, and are notified of changes, also of those made in psql. All of these are
--- rare, so NOTIFY is affordable for them, unlike for records. A notice names its schema, since a copy of an application in the
--- same database has the same channel.
+-- Processes keep sessions, files and the schema in memory, and are notified of changes, also of those made in psql. All of these
+-- are rare, so NOTIFY is affordable for them, unlike for records. A notice names its schema, since a copy of an application in
+-- the same database has the same channel.
 
 CREATE FUNCTION _announce_session() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
@@ -2669,6 +2669,28 @@ CREATE TRIGGER _announce
     ON _key FOR EACH ROW EXECUTE FUNCTION _announce_keys();
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _key
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_keys();
+
+-- Processes keep files open. An upload changes only a row that is expected, so it sends no notice, and one of many rows sends one.
+CREATE FUNCTION _announce_files() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF NOT EXISTS (SELECT FROM deleted_row WHERE state = 'stored') THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    PERFORM _notify('session', '/files');
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_files() IS 'Notifies every process that stored files were changed or deleted.';
+CREATE TRIGGER _announce AFTER DELETE ON _asset REFERENCING OLD TABLE AS deleted_row
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_files();
+CREATE TRIGGER _announce_all AFTER TRUNCATE ON _asset
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_files();
+CREATE TRIGGER _announce_change
+    AFTER UPDATE OF name, filename, content_type, size, state, storage, owner, stored_at, sniffed
+    ON _asset FOR EACH ROW WHEN (OLD.state = 'stored' AND OLD.* IS DISTINCT FROM NEW.*)
+    EXECUTE FUNCTION _announce_files();
 
 -- Database logins -----------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Files beside nginx with sendfile, from one directory each: small ones by a signed address and by the access of a token, large
-# ones, and uploads beside nginx's WebDAV. Thumbnails of a photo, made and kept.
+# ones, and uploads beside nginx's WebDAV. Thumbnails of a photo, made and kept. Fetches of records with a file beside fetches of
+# the same without one.
 
 files_heading() { echo 'Files'; }
 
@@ -74,6 +75,17 @@ measure_upload() {
     record "$series.rate" "$speed"
 }
 
+# fill_shown NAME: records of the type `shown`, which are those of `item` with a file.
+fill_shown() {
+    local fields='[{"name":"title","type":"string"},{"name":"grp","type":"integer"},{"name":"score","type":"number"},{"name":"done","type":"boolean"},{"name":"due","type":"datetime"},{"name":"file","type":"asset"}]'
+    call "$MASTER_KEY" schema:create "{\"record_types\":{\"shown\":{\"fields\":$fields}}}" >/dev/null
+    fill shown "$ROWS"
+    sql <<SQL
+UPDATE app.shown SET file = '$1';
+VACUUM (FULL, ANALYZE) app.shown;
+SQL
+}
+
 # make_photo FILE: a JPEG image of 12 megapixels and about 8 MB, with noise as a photo has it.
 make_photo() {
     command -v vips >/dev/null && command -v vipsthumbnail >/dev/null || die "vips is missing: run scripts/setup benchmark."
@@ -114,6 +126,7 @@ files_measure() {
     large=$(upload "$WORK/nginx/large.bin" | member '\$name')
     call "$MASTER_KEY" record:save "{\"records\":[{\"_id\":\"picture/1\",\"file\":{\"\$type\":\"asset\",\"\$name\":\"$small\"}},
         {\"_id\":\"picture/2\",\"file\":{\"\$type\":\"asset\",\"\$name\":\"$large\"}}]}" >"$WORK/saved.json"
+    fill_shown "$small"
     for ((round = 1; round <= ROUNDS; round++)); do
         note "Files, round $round of $ROUNDS"
         for side in $(in_turns "$round" nginx files); do
@@ -136,7 +149,7 @@ files_measure() {
             measure_thumbnail thumbnail.first "$photo" "${keys[@]}"
             measure_thumbnail thumbnail.kept "$photo" "${keys[@]}"
         done
-        measure_wrk fetch small.fetch item "$ROWS"
+        for side in $(in_turns "$round" item shown); do measure_wrk fetch "fetch.$side" "$side" "$ROWS"; done
     done
     stop_nginx
     stop_side
@@ -158,9 +171,10 @@ files_report() {
 |---|---|---|---|---|
 EOT
     files_row 'download of 16 KB by a signed address' small.signed small.nginx /s 1 'nginx, the same file'
-    files_row 'download of 16 KB, access judged by token' small.judged small.fetch /s 1 '`record:fetch`'
+    files_row 'download of 16 KB, access judged by token' small.judged fetch.item /s 1 '`record:fetch`'
     files_row 'download of 10 MB, access judged by token' large.judged large.nginx /s 1 'nginx, the same file'
     files_row 'upload of 100 MB, with SHA-256 and fsync' upload.files upload.nginx MB/s 1000000 'nginx, WebDAV without fsync'
+    files_row 'fetch of a record with a file' fetch.shown fetch.item /s 1 'of the same without one'
     printf '\nA thumbnail of 400 pixels of a JPEG image of 12 megapixels and 8 MB, median: made in %s ms (at most 500), kept %s ms (at most 2).\n' \
         "$(divide "$(median thumbnail.first.seconds %.6f)" 0.001 | cut -d . -f 1)" \
         "$(divide "$(median thumbnail.kept.seconds %.6f)" 0.001 | cut -c 1-4)"

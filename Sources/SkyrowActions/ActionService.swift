@@ -51,6 +51,8 @@ package final class ActionService: Service, Sendable {
     let heldSessions = HeldSessions()
     /// The files of the application; nil without a storage for them.
     let files: FileState?
+    /// The open files of all applications of the process.
+    let fileCache: FileCache
 
     /// - Parameters:
     ///   - shared: the capacity that all applications of a process share; nil for a separate one.
@@ -93,7 +95,9 @@ package final class ActionService: Service, Sendable {
         reads = shared.reads
         rateLimiter = RateLimiter(configuration.rateLimits)
         feedWaiting = FeedWaiting(limit: configuration.feedWaiting, share: configuration.reads.share)
-        files = configuration.files.map { FileState($0, now: clock.now) }
+        let fileCache = shared.files
+        self.fileCache = fileCache
+        files = configuration.files.map { FileState($0, fileCache, now: clock.now) }
         live = LiveDispatcher(configuration.live, store: store, clock: clock, links: files?.links, observe: observe)
     }
 
@@ -128,6 +132,7 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.keepFilesPeriodically() }
             }
         }
+        files?.forget()
     }
 
     /// Ends the requests that wait for changes, since the service shuts down.
@@ -166,6 +171,7 @@ package final class ActionService: Service, Sendable {
 package struct SharedCapacity: Sendable {
     let passwords: PasswordHasher
     let reads: ReadQueues
+    let files: FileCache
 
     /// - Parameter observe: handles observations about passwords.
     init(
@@ -175,11 +181,13 @@ package struct SharedCapacity: Sendable {
     ) {
         passwords = PasswordHasher(configuration.passwords, instant: clock.instant, observe: observe)
         reads = ReadQueues(configuration.reads)
+        files = FileCache(capacity: configuration.fileCacheSize)
     }
 
     /// The capacity of an application, to be shared with others.
     package init(of actions: ActionService) {
         passwords = actions.passwords
         reads = actions.reads
+        files = actions.fileCache
     }
 }

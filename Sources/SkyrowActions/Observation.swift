@@ -75,6 +75,8 @@ package enum Observation: Sendable, Hashable {
     case fileTransferred(FileWay, ErrorCode?)
     /// The bytes of files that arrived or were sent.
     case fileBytes(FileWay, Int64)
+    /// Stored files were changed or deleted, so that none is cached any more.
+    case filesForgotten
     /// Files to which nothing refers were deleted.
     case filesCollected(Int)
     /// The UUID of a file that is stored according to its row, and is not in the storage.

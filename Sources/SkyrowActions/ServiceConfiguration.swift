@@ -3,6 +3,7 @@ package import SkyrowModel
 /// The configuration of a service; every value has a default.
 package struct ServiceConfiguration: Sendable {
     package static let defaultSessionLimit = 50
+    package static let defaultFileCacheSize = 256
 
     /// The API keys and master keys; nil if all keys are in the database.
     package var keys: GivenKeys?
@@ -57,6 +58,8 @@ package struct ServiceConfiguration: Sendable {
     package var live: LiveConfiguration
     /// The files of the application; nil for none.
     package var files: FileConfiguration?
+    /// Upper bound on the files that stay open after their download, of all applications of the process.
+    package var fileCacheSize: Int
 
     package init(
         keys: GivenKeys? = nil,
@@ -85,7 +88,8 @@ package struct ServiceConfiguration: Sendable {
         feedRetention: Duration = .seconds(30 * 86_400),
         feedWaiting: Int = 1000,
         live: LiveConfiguration = LiveConfiguration(),
-        files: FileConfiguration? = nil
+        files: FileConfiguration? = nil,
+        fileCacheSize: Int = defaultFileCacheSize
     ) {
         self.keys = keys
         self.tokenLifetime = tokenLifetime
@@ -114,6 +118,7 @@ package struct ServiceConfiguration: Sendable {
         self.feedWaiting = feedWaiting
         self.live = live
         self.files = files
+        self.fileCacheSize = fileCacheSize
     }
 }
 

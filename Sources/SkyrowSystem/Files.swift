@@ -3,15 +3,19 @@ package import Glibc
 /// A file descriptor that is closed with its last reference; children do not inherit it.
 package final class FileDescriptor: Sendable {
     package let number: Int32
+    private let end: @Sendable (Int32) -> Void
 
     /// Throws ``ToolError`` if the file cannot be opened.
-    package init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(ToolError) {
-        number = open(path, flags | O_CLOEXEC, mode)
+    package convenience init(opening path: String, _ flags: Int32, mode: mode_t = 0o600) throws(ToolError) {
+        let number = open(path, flags | O_CLOEXEC, mode)
         guard number >= 0 else { throw .system("Cannot open \(path)") }
+        self.init(owning: number)
     }
 
-    package init(owning number: Int32) {
+    /// - Parameter end: Closes the file.
+    package init(owning number: Int32, closing end: @escaping @Sendable (Int32) -> Void = { _ = close($0) }) {
         self.number = number
+        self.end = end
     }
 
     /// The two ends of a new pipe.
@@ -23,7 +27,7 @@ package final class FileDescriptor: Sendable {
     }
 
     deinit {
-        close(number)
+        end(number)
     }
 
     /// Reads up to `count` bytes; an empty result means the end of the file.

@@ -13,6 +13,7 @@ import Testing
         ("token:" + digits, SessionNotice.token(hash: hash)),
         ("user:ann", .user("ann")),
         ("user:a:b/c", .user("a:b/c")),
+        ("files", .files),
         ("all", .all),
         // Whatever cannot be read is taken for the most it could mean.
         ("", .all),

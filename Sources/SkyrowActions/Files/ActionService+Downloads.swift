@@ -23,9 +23,30 @@ package struct Download: Sendable {
     package let asset: StoredAsset
     /// nil for the file itself.
     package let thumbnail: ThumbnailSize?
-    /// The receiver closes it.
     package let file: OpenedFile
     package let cache: DownloadCache
+    /// The fields of a response that does not force a browser to save the file.
+    private let shown: ServedFile
+
+    fileprivate init(_ file: CachedFile, _ opened: OpenedFile, _ cache: DownloadCache) {
+        (asset, thumbnail, shown) = (file.asset, nil, file.served)
+        (self.file, self.cache) = (opened, cache)
+    }
+
+    fileprivate init(_ thumbnail: ThumbnailSize, of asset: StoredAsset, _ opened: OpenedFile, _ cache: DownloadCache) {
+        var asset = asset
+        // A thumbnail has the format of the image, whatever the uploader declared.
+        asset.contentType = asset.sniffed ?? asset.contentType
+        (self.asset, self.thumbnail, shown) = (asset, thumbnail, ServedFile(of: asset, forcesDownload: false))
+        (file, self.cache) = (opened, cache)
+    }
+
+    /// Returns the fields of the response that depend on the file.
+    ///
+    /// - Parameter forcesDownload: whether a browser saves the file where it could show it.
+    package func served(forcesDownload: Bool) -> ServedFile {
+        forcesDownload ? ServedFile(of: asset, forcesDownload: true) : shown
+    }
 }
 
 extension ActionService {
@@ -37,6 +58,8 @@ extension ActionService {
     /// The signature of an address is enough for it. Without one, the caller must be the uploader or the master key, or read the
     /// file through a record; without any credentials everybody must be able to. The field of a record is read as by
     /// `record:fetch`.
+    ///
+    /// For a cached file nothing waits for a disk, and with a signature nothing for the database.
     ///
     /// Throws errors of credentials and signatures, the same `110 ResourceNotFound` for a file that does not exist and one that
     /// the caller may not read, `111 NotSupported`, `131 RateLimited` and `135 Overloaded`, and for a thumbnail also those of
@@ -51,29 +74,15 @@ extension ActionService {
     ) async throws(SkyrowError) -> Download {
         do throws(SkyrowError) {
             let files = try requiredFiles
-            let (found, cache) =
-                switch source {
-                case .file(let name, let signature?): try await signed(name, signature, from: sender)
-                case .file(let name, nil): try await readable(name, from: sender, id: id)
-                case .field(let field): try await readable(field, from: sender, id: id)
+            let (file, cache) = try await file(of: source, from: sender, id: id, in: files)
+            let download =
+                if let thumbnail {
+                    Download(thumbnail, of: file.asset, try await self.thumbnail(thumbnail, of: file.asset), cache)
+                } else {
+                    Download(file, try await opened(file, in: files), cache)
                 }
-            guard var found = try await confirmed(found) else { throw .fileNotFound }
-            let opened: OpenedFile?
-            if let thumbnail {
-                opened = try await self.thumbnail(thumbnail, of: found)
-                // A thumbnail has the format of the image, whatever the uploader declared.
-                found.contentType = found.sniffed ?? found.contentType
-            } else {
-                opened = try await storing { () async throws(FileFault) in
-                    try await files.configuration.storage.open(found.name)
-                }
-            }
-            guard let opened else {
-                observe(.fileMissing(id: String(found.name.id)))
-                throw .fileNotFound
-            }
             observe(.fileTransferred(.download, nil))
-            return Download(asset: found, thumbnail: thumbnail, file: opened, cache: cache)
+            return download
         } catch {
             observe(.fileTransferred(.download, error.code))
             throw error.reported(as: id)
@@ -85,15 +94,46 @@ extension ActionService {
         observe(.fileBytes(.download, bytes))
     }
 
-    private func signed(
-        _ name: AssetName,
-        _ signature: FileSignature,
-        from sender: Sender
-    ) async throws(SkyrowError) -> (StoredAsset?, DownloadCache) {
-        try admit(sender.credentials, from: sender.client)
-        // Before anything is looked up, so that a wrong signature does not show whether the file exists.
-        let rest = try await fileSigner().verify(signature, of: name)
-        return (try await store.assets.asset(name), .privately(seconds: Int(rest)))
+    /// Returns the open file, which it opens if it is not.
+    private func opened(_ file: CachedFile, in files: FileState) async throws(SkyrowError) -> OpenedFile {
+        if let opened = file.opened { return opened }
+        let name = file.asset.name
+        let opened = try await storing { () async throws(FileFault) in
+            try await files.configuration.storage.open(name, readingUpTo: FileCache.maximumBytes)
+        }
+        guard let opened else {
+            observe(.fileMissing(id: String(name.id)))
+            throw .fileNotFound
+        }
+        file.keep(opened)
+        return opened
+    }
+
+    private func file(
+        of source: DownloadSource,
+        from sender: Sender,
+        id: RequestID,
+        in files: FileState
+    ) async throws(SkyrowError) -> (CachedFile, DownloadCache) {
+        let now = clock.instant()
+        // Taken before a statement is sent, so that its result is at least as new.
+        let moment = files.moment(at: now)
+        let (row, cache): (StoredAsset?, DownloadCache)
+        switch source {
+        case .file(let name, let signature?):
+            try admit(sender.credentials, from: sender.client)
+            // Before anything is looked up, so that a wrong signature does not show whether the file exists.
+            let rest = try await fileSigner().verify(signature, of: name)
+            cache = .privately(seconds: Int(rest))
+            if let file = files.file(name, at: now) { return (file, cache) }
+            row = try await store.assets.asset(name)
+        case .file(let name, nil):
+            (row, cache) = try await readable(name, from: sender, id: id)
+        case .field(let field):
+            (row, cache) = try await readable(field, from: sender, id: id)
+        }
+        guard let asset = try await confirmed(row) else { throw .fileNotFound }
+        return (files.file(asset, readAt: moment), cache)
     }
 
     private func readable(

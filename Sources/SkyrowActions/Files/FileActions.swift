@@ -68,6 +68,8 @@ extension ActionService {
         )
         guard !outcomes.values.contains(.missing) else { throw .fileNotFound }
         guard !outcomes.values.contains(.referredTo) else { throw .fileReferredTo }
+        // The notification of the database comes later.
+        forget(.files)
         audit(call.audit(.fileDelete))
         await removeGarbage()
         return outcomes.count

@@ -69,6 +69,7 @@ extension ActionService {
     func look(isDryRun: Bool) async throws(SkyrowError) -> AssetLook {
         let look = try await store.assets.look(grace: try requiredFiles.configuration.grace, isDryRun: isDryRun)
         guard !isDryRun else { return look }
+        if look.collected > 0 { forget(.files) }
         observe(.filesCollected(look.collected))
         await removeGarbage()
         return look

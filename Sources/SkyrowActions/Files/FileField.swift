@@ -77,6 +77,7 @@ extension ActionService {
             // same stays, since the record refers to it.
             await Task {
                 _ = try? await store.assets.delete([file], owner: nil, force: false)
+                forget(.files)
                 await removeGarbage()
             }.value
             throw error

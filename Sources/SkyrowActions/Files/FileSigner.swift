@@ -117,7 +117,10 @@ final class FileSigner: AssetLinks {
 
     private func code(of name: AssetName, expiredAt: String, for purpose: FileSignature.Purpose) -> SHA256Digest {
         switch purpose {
-        case .download: key.code(of: Array(name.rawValue.utf8) + Array(expiredAt.utf8))
+        case .download:
+            name.rawValue.withBytes { name in
+                expiredAt.withBytes { key.code(of: UnsafeRawBufferPointer(name), UnsafeRawBufferPointer($0)) }
+            }
         // No name begins like this.
         case .upload: key.code(of: Array("upload\n\(name)\n\(expiredAt)".utf8))
         }

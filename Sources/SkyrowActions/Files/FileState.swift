@@ -6,6 +6,7 @@ import Synchronization
 final class FileState: Sendable {
     let configuration: FileConfiguration
     let links = FileLinks()
+    private let cache: FileCache
     /// As of the last hour.
     let totals = Mutex(AssetTotals())
     /// nil if the storage has no place for thumbnails.
@@ -15,13 +16,46 @@ final class FileState: Sendable {
     private let places = Mutex(UploadPlaces())
     private let ending = Mutex<Set<AssetName>>([])
 
-    init(_ configuration: FileConfiguration, now: @escaping @Sendable () -> Timestamp) {
+    /// - Parameter cache: that of all applications of the process.
+    init(_ configuration: FileConfiguration, _ cache: FileCache, now: @escaping @Sendable () -> Timestamp) {
         self.configuration = configuration
+        self.cache = cache
         thumbnails = configuration.thumbnails.flatMap { thumbnails in
             configuration.storage.thumbnails.map { ThumbnailState(thumbnails, in: $0) }
         }
         if let secret = configuration.secret { _ = links.begin(FileSigner(key: secret, configuration, now: now)) }
     }
+
+    deinit {
+        cache.removeAll(of: ObjectIdentifier(self))
+    }
+
+    // MARK: Cached files
+
+    /// Returns when a row that is read from now on was read.
+    func moment(at now: ContinuousClock.Instant) -> MomentOfLoading { cache.moment(at: now) }
+
+    /// Returns a stored file whose row need not be read.
+    func file(_ name: AssetName, at now: ContinuousClock.Instant) -> CachedFile? {
+        cache.file(name, of: self, at: now)
+    }
+
+    /// Returns the stored file of a row that was read.
+    func file(_ asset: StoredAsset, readAt moment: MomentOfLoading) -> CachedFile {
+        cache.file(asset, of: self, readAt: moment)
+    }
+
+    /// Closes the open files, and has all rows be read again.
+    func forget() {
+        cache.removeAll(of: ObjectIdentifier(self))
+    }
+
+    /// Closes the files that no download has used for a while.
+    func forgetUnused(at now: ContinuousClock.Instant) {
+        cache.removeUnused(at: now)
+    }
+
+    // MARK: Uploads
 
     /// Takes a place for an upload, which ``leave(_:)`` returns; throws `131 RateLimited` without one.
     ///

@@ -31,6 +31,9 @@ package protocol FileStorage: Sendable {
     /// Opens a file; nil if no file has this name.
     func open(_ name: AssetName) async throws(FileFault) -> OpenedFile?
 
+    /// Opens a file, and reads it if it is on this machine and has at most `limit` bytes; nil if no file has this name.
+    func open(_ name: AssetName, readingUpTo limit: Int) async throws(FileFault) -> OpenedFile?
+
     /// Deletes a file with its thumbnails, if it exists.
     func delete(_ name: AssetName) async throws(FileFault)
 
@@ -57,6 +60,10 @@ extension FileStorage {
     package var directUploads: (any DirectUploads)? { nil }
     package var thumbnails: (any ThumbnailStorage)? { nil }
     package func freeSpace() async throws(FileFault) -> Int64? { nil }
+
+    package func open(_ name: AssetName, readingUpTo limit: Int) async throws(FileFault) -> OpenedFile? {
+        try await open(name)
+    }
 }
 
 /// A storage to which clients upload files themselves.
@@ -119,10 +126,13 @@ package struct OpenedFile: Sendable {
     package let source: Source
     /// In bytes.
     package let size: Int64
+    /// All bytes of a small file that was opened by ``FileStorage/open(_:readingUpTo:)``; nil for any other.
+    package let content: [UInt8]?
 
-    package init(_ source: Source, size: Int64) {
+    package init(_ source: Source, size: Int64, content: [UInt8]? = nil) {
         self.source = source
         self.size = size
+        self.content = content
     }
 }
 

@@ -1,6 +1,6 @@
 /// The buckets of all clients or users, in bounded memory.
 ///
-/// Two generations approximate the order of use, as in ``SessionCache``: a used bucket moves to the young one; when that is full
+/// Two generations approximate the order of use, as in ``FreshCache``: a used bucket moves to the young one; when that is full
 /// it becomes the old one, and the previous old one is dropped. A dropped bucket counts as full again; to exploit that, an
 /// attacker needs as many other addresses as a generation holds.
 struct BucketTable<Key: Hashable & Sendable>: Sendable {

@@ -66,7 +66,7 @@ final class HeldSessions: Sendable {
                 state.doubtful.formUnion(state.tokens[user] ?? [])
             case .listening, .all:
                 state.doubtful = Set(state.held.keys)
-            case .keys:
+            case .keys, .files:
                 break
             }
             return !state.doubtful.isEmpty

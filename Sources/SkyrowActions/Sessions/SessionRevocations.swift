@@ -4,7 +4,7 @@ import SkyrowSystem
 import Synchronization
 
 extension ActionService {
-    /// Removes sessions from the cache when any process, or a user of psql, ends or changes them.
+    /// Removes sessions and files from the caches when any process, or a user of psql, ends or changes them.
     func listenForRevocations() async {
         while !Task.isCancelled {
             do {
@@ -17,10 +17,10 @@ extension ActionService {
         }
     }
 
-    /// Removes sessions from the cache, so that the database is queried again.
+    /// Removes sessions and files from the caches, so that the database is queried again.
     func forget(_ notice: SessionNotice) {
         defer {
-            live.rightsMayHaveChanged()
+            if notice != .files { live.rightsMayHaveChanged() }
             heldSessions.doubt(notice)
         }
         switch notice {
@@ -28,6 +28,7 @@ extension ActionService {
             // Earlier notifications were missed.
             forgetKeys()
             sessions.withLock { $0.removeAll() }
+            files?.forget()
             observe(.listening(again: again))
         case .token(let hash):
             guard let token = TokenHash(bytes: hash) else { return }
@@ -38,9 +39,13 @@ extension ActionService {
             observe(.sessionsForgotten(.users(1)))
         case .keys:
             forgetKeys()
+        case .files:
+            files?.forget()
+            observe(.filesForgotten)
         case .all:
             forgetKeys()
             sessions.withLock { $0.removeAll() }
+            files?.forget()
             observe(.sessionsForgotten(.all))
         }
     }
@@ -54,6 +59,7 @@ extension ActionService {
     }
 
     func purge() async {
+        files?.forgetUnused(at: clock.instant())
         do throws(SkyrowError) {
             let idle = configuration.sessionIdle
             // A process that is briefly disconnected may hold uses that are not stored yet.

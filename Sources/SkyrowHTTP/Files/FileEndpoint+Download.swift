@@ -31,12 +31,7 @@ extension FileEndpoint {
             response.cacheControl = download.cache.control
             return RequestOutcome(response, .download)
         case .whole, .part:
-            let served = ServedFile(
-                filename: download.asset.filename,
-                contentType: download.asset.contentType,
-                sniffed: download.asset.sniffed,
-                forcesDownload: query.forcesDownload
-            )
+            let served = download.served(forcesDownload: query.forcesDownload)
             if head.method == .GET, let address = download.file.address(of: served) { return .redirect(to: address) }
             var range = 0..<size
             if case .part(let part) = decision.selection { range = part }
@@ -47,6 +42,7 @@ extension FileEndpoint {
                 body: ResponseBody(download.file, range) { actions.noteFileSent(Int64($0)) }
             )
             response.cacheControl = download.cache.control
+            if case .bytes = response.body, head.method != .HEAD { actions.noteFileSent(Int64(range.count)) }
             return RequestOutcome(response, .download)
         }
     }
@@ -73,8 +69,12 @@ extension RequestOutcome {
 extension ResponseBody {
     /// A part of a file.
     ///
-    /// - Parameter onSend: Called with the number of bytes that were handed to the connection.
+    /// - Parameter onSend: Called with the number of bytes that were handed to the connection, unless they are in memory.
     fileprivate init(_ file: OpenedFile, _ range: Range<Int>, onSend: @escaping @Sendable (Int) -> Void) {
+        if let content = file.content {
+            self = .bytes(ByteBuffer(bytes: content[range]))
+            return
+        }
         switch file.source {
         case .descriptor(let descriptor):
             var body = ResponseFile(descriptor, range: range)

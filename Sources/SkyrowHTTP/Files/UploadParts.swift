@@ -3,7 +3,13 @@ import SkyrowActions
 import SkyrowModel
 
 /// The parts of an upload's body; the next one is read from the client when it is asked for.
+///
+/// A part has what has arrived while the storage wrote the previous one, so a fast client causes few large writes. In memory are
+/// one part, the window of the connection and what one read brings beyond it: 320 KB of an upload, 10 MB of 32.
 struct UploadParts: Sendable {
+    /// Upper bound on the bytes of a part.
+    static let maximumBytes = RequestLifecycle.window
+
     private var whole: ByteBuffer?
     private let stream: RequestBodyStream?
     private let maximum: Int
@@ -27,7 +33,11 @@ struct UploadParts: Sendable {
     mutating func next() async throws(SkyrowError) -> [UInt8]? {
         do {
             guard let part = try await stream?.next() ?? whole.take() else { return nil }
-            return Array(part.readableBytesView)
+            let rest = stream?.arrived(atMost: UploadParts.maximumBytes - part.readableBytes) ?? []
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(rest.reduce(part.readableBytes) { $0 + $1.readableBytes })
+            for part in [part] + rest { part.withUnsafeReadableBytes { bytes.append(contentsOf: $0) } }
+            return bytes
         } catch let fault as HTTPFault {
             // The connection has responded with the same.
             throw fault == .bodyTooLarge ? .fileTooLarge(Int64(maximum)) : SkyrowError(fault, limits: limits)

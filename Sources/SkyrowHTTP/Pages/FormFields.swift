@@ -33,6 +33,8 @@ struct FormFields: Sendable {
     ///
     /// - Parameter plusIsSpace: Whether a plus stands for a space, as in forms and queries but not in paths.
     static func decoded(_ bytes: some Collection<UInt8>, plusIsSpace: Bool = true) -> String? {
+        let isPlain = !bytes.contains { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }
+        guard !isPlain else { return String(validating: bytes, as: UTF8.self) }
         var decoded: [UInt8] = []
         var rest = Array(bytes)[...]
         while let byte = rest.popFirst() {

@@ -98,8 +98,8 @@ extension DoctorCheck {
                 .error,
                 "The trigger \(trigger) of \(place) is \(row["state"]).",
                 meaning:
-                    "Processes learn of changes there late or never: a right or a session that was revoked stays valid until "
-                    + "then.",
+                    "Processes learn of changes there late or never: a right or a session that was revoked, or a file that was "
+                    + "deleted, stays valid until then.",
                 remedy: isOff
                     ? "Enable it again."
                     : "Create it again as in the sql/schema.sql of this version, or restore into a new database.",
@@ -115,6 +115,7 @@ extension DoctorCheck {
 /// The triggers that notify processes of changed permissions, and the counters that processes compare.
 package enum AccountNotices {
     package static let triggers: [(table: String, name: String)] = [
+        ("_asset", "_announce"), ("_asset", "_announce_all"), ("_asset", "_announce_change"),
         ("_class_option", "_announce"), ("_class_option", "_announce_all"), ("_class_rule", "_announce"),
         ("_class_rule", "_announce_all"), ("_field_rule", "_announce"), ("_field_rule", "_announce_all"),
         ("_identity", "_announce"), ("_identity", "_announce_all"), ("_key", "_announce"), ("_key", "_announce_all"),

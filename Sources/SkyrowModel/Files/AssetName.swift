@@ -18,8 +18,10 @@ public struct AssetName: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses a name; nil for any other text, such as a path.
     public init?(_ text: some StringProtocol) {
+        // The check of a string is specialized.
+        let text = String(text)
         guard Self.isName(text.utf8) else { return nil }
-        rawValue = String(text)
+        rawValue = text
     }
 
     /// Whether a text in UTF-8 is a name.

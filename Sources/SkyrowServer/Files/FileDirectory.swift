@@ -84,8 +84,8 @@ struct FileDirectory: Sendable {
         return file
     }
 
-    /// Opens a regular file for reading; nil if nothing has this name.
-    func openFile(_ name: String) throws(FileFault) -> OpenedFile? {
+    /// Opens a regular file for reading, and reads it if it has at most `limit` bytes; nil if nothing has this name.
+    func openFile(_ name: String, readingUpTo limit: Int = 0) throws(FileFault) -> OpenedFile? {
         // With O_NONBLOCK, opening a FIFO does not wait for a writer.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let number = uninterrupted { openat(directory.number, name, flags) }
@@ -93,13 +93,16 @@ struct FileDirectory: Sendable {
             if errno == ENOENT { return nil }
             throw .system("Cannot open \(path)/\(name)")
         }
-        let file = FileDescriptor(owning: number)
+        // An event loop may release the last reference, and a deleted file frees its blocks when it is closed.
+        let file = FileDescriptor(owning: number) { number in FileThreads.reading.start { close(number) } }
         var status = stat()
         guard fstat(number, &status) == 0 else { throw .system("Cannot inspect \(path)/\(name)") }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .unavailable("\(path)/\(name) is not a regular file.")
         }
-        return OpenedFile(.descriptor(file), size: Int64(status.st_size))
+        let size = Int(status.st_size)
+        let content = size <= limit ? try file.bytes(at: 0, upTo: size) : nil
+        return OpenedFile(.descriptor(file), size: Int64(size), content: content?.count == size ? content : nil)
     }
 
     /// Returns the size and the time of a regular file; nil for anything else, and if nothing has this name.

@@ -100,8 +100,12 @@ package struct LocalFileStorage: FileStorage {
     }
 
     package func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? {
+        try await open(name, readingUpTo: 0)
+    }
+
+    package func open(_ name: AssetName, readingUpTo limit: Int) async throws(FileFault) -> OpenedFile? {
         try await FileThreads.reading.run { () throws(FileFault) in
-            try FileDirectory(path).directory(name.shard)?.openFile(name.rawValue)
+            try FileDirectory(path).directory(name.shard)?.openFile(name.rawValue, readingUpTo: limit)
         }
     }
 

@@ -1,3 +1,4 @@
+import CGlibc
 import Glibc
 import SkyrowActions
 import SkyrowModel
@@ -19,6 +20,26 @@ final class LocalIncomingFile: IncomingFile {
         let file: FileDescriptor
         /// nil for a file that was suspended.
         var digester: FileDigester?
+        /// The bytes that the system may not have begun to write to the disk.
+        private var waiting = 0
+
+        /// After so many bytes the system begins to write them to the disk, so that little is left for fsync(2).
+        private static let maximumWaiting = 8 << 20
+
+        init(file: FileDescriptor, digester: FileDigester?) {
+            self.file = file
+            self.digester = digester
+        }
+
+        mutating func append(_ part: [UInt8]) throws(FileFault) {
+            try file.write(part)
+            digester?.update(part)
+            waiting += part.count
+            guard waiting >= State.maximumWaiting else { return }
+            // A fault shows in fsync(2), too.
+            sync_file_range(file.number, 0, 0, sync_file_range_write)
+            waiting = 0
+        }
     }
 
     init(_ file: FileDescriptor, id: String, in storage: LocalFileStorage, digester: FileDigester?) {
@@ -33,10 +54,7 @@ final class LocalIncomingFile: IncomingFile {
     }
 
     func append(_ part: [UInt8]) async throws(FileFault) {
-        try await whileOpen { (state: inout State) throws(FileFault) in
-            try state.file.write(part)
-            state.digester?.update(part)
-        }
+        try await whileOpen { (state: inout State) throws(FileFault) in try state.append(part) }
     }
 
     func digests() async throws(FileFault) -> FileDigests {
@@ -137,7 +155,7 @@ extension FileDescriptor {
                 let received = pread(number, start, count - initialized, off_t(offset) + initialized)
                 if received < 0 {
                     guard errno == EINTR else {
-                        fault = .system("Cannot read an incoming file")
+                        fault = .system("Cannot read a file")
                         return
                     }
                 } else if received == 0 {

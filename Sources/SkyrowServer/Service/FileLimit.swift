@@ -1,4 +1,5 @@
 import Glibc
+import SkyrowActions
 
 /// The limit of the process's open files. Each connection is one.
 enum FileLimit {
@@ -14,9 +15,14 @@ enum FileLimit {
 
     /// Returns how many of the wanted client connections are possible.
     ///
-    /// The reserve is for the database, the log, and clients that are refused: a process without a free descriptor
+    /// The reserve is for the database, the log, cached files, and clients that are refused: a process without a free descriptor
     /// cannot accept a connection even to refuse it.
     static func connections(wanted: Int, files: Int) -> Int {
         max(1, min(wanted, files - 512))
+    }
+
+    /// Returns how many files may stay open after their download: at most half of the reserve.
+    static func cachedFiles(files: Int) -> Int {
+        min(ServiceConfiguration.defaultFileCacheSize, files / 4)
     }
 }

@@ -138,7 +138,8 @@ extension ServiceConfiguration {
             groupRule: accounts.groupRule,
             relationAudience: accounts.relationAudience,
             feedRetention: settings.records.feedRetention,
-            live: LiveConfiguration(settings)
+            live: LiveConfiguration(settings),
+            fileCacheSize: FileLimit.cachedFiles(files: FileLimit.raise())
         )
     }
 }

@@ -64,7 +64,7 @@ struct AssetAccessStatement {
         var sources: [Source] = []
         if !caller.isOperator {
             let visible = catalog.visible(to: shared.fields)
-            for name in catalog.tables.values.lazy.filter(\.holdsFiles).map(\.name).sorted() {
+            for name in catalog.fileTypes {
                 guard let table = visible[name], table.holdsFiles, shared.mayRead(name) else { continue }
                 sources.append(
                     Source(
@@ -180,7 +180,8 @@ extension RecordColumn {
 }
 
 extension RecordTable {
-    fileprivate var holdsFiles: Bool { columns.contains(where: \.holdsFile) }
+    /// Whether it has fields with files.
+    var holdsFiles: Bool { columns.contains(where: \.holdsFile) }
 }
 
 extension RecordAccess {

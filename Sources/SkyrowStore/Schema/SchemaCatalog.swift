@@ -13,6 +13,7 @@ package struct SchemaCatalog: Sendable {
         let rules: [RecordTypeName: TypeRules]
         let otherRules: TypeRules
         let deleteRules: [RecordTypeName: [DeleteRuleReference]]
+        let fileTypes: [RecordTypeName]
 
         init(
             schema: SQLIdentifier,
@@ -36,6 +37,7 @@ package struct SchemaCatalog: Sendable {
                 }
             }
             self.deleteRules = deleteRules
+            fileTypes = tables.values.filter(\.holdsFiles).map(\.name).sorted()
         }
     }
 
@@ -79,6 +81,9 @@ package struct SchemaCatalog: Sendable {
 
     /// The references to a type through which a delete of its records changes others.
     var deleteRules: [RecordTypeName: [DeleteRuleReference]] { contents.deleteRules }
+
+    /// The types that have fields with files, in the order of their names.
+    var fileTypes: [RecordTypeName] { contents.fileTypes }
 
     var rules: [RecordTypeName: TypeRules] { contents.rules }
 

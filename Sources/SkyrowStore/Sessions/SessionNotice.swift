@@ -2,7 +2,7 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// A notification about sessions.
+/// A notification about what is cached of the database besides its schema: sessions, keys and files.
 package enum SessionNotice: Hashable, Sendable {
     /// Notifications arrive from now on. With `again`, some may have been lost in an interruption.
     case listening(again: Bool)
@@ -14,6 +14,8 @@ package enum SessionNotice: Hashable, Sendable {
     case all
     /// The keys have changed.
     case keys
+    /// Stored files were changed or deleted.
+    case files
 
     /// Returns nil for a notification about another application's sessions.
     init?(_ event: PostgresNotificationEvent, of schema: SQLIdentifier) {
@@ -35,7 +37,7 @@ package enum SessionNotice: Hashable, Sendable {
         }
     }
 
-    /// Reads `token:<64 hexadecimal digits>`, `user:<id>`, `keys` or `all`; anything else counts as `all`, which is safe.
+    /// Reads `token:<64 hexadecimal digits>`, `user:<id>`, `keys`, `files` or `all`; anything else counts as `all`, which is safe.
     private init(text: Substring) {
         // PostgreSQL writes lowercase digits, so others are not from PostgreSQL.
         if text.hasPrefix("token:"), let hash = Hexadecimal.bytes(text.utf8.dropFirst(6)), hash.count == 32,
@@ -46,6 +48,8 @@ package enum SessionNotice: Hashable, Sendable {
             self = .user(UserID(String(text.dropFirst(5))))
         } else if text == "keys" {
             self = .keys
+        } else if text == "files" {
+            self = .files
         } else {
             self = .all
         }

@@ -85,8 +85,7 @@ private final class DirectStorage: FileStorage {
             do {
                 let signature = try FileSignature(of: file.file.asset.url ?? "")
                 let download = try await service.download(
-                    file.file.asset.name,
-                    signature,
+                    .file(file.file.asset.name, signature),
                     from: FilesFixture.nobody,
                     id: FilesFixture.id
                 )

@@ -3,6 +3,7 @@ import SkyrowConcurrency
 import SkyrowModel
 import SkyrowProtocol
 import SkyrowStore
+import SkyrowSystem
 import SkyrowTestSupport
 import Testing
 
@@ -34,7 +35,12 @@ import Testing
         _ size: ThumbnailSize = small,
         by sender: Sender
     ) async throws(SkyrowError) -> String {
-        let download = try await files.service.download(name, nil, thumbnail: size, from: sender, id: FilesFixture.id)
+        let download = try await files.service.download(
+            .file(name, nil),
+            thumbnail: size,
+            from: sender,
+            id: FilesFixture.id
+        )
         guard case .descriptor(let file) = download.file.source else { return "" }
         #expect(download.thumbnail == size)
         return "\(download.asset.contentType): \(file.text)"

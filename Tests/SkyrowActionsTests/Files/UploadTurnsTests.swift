@@ -1,3 +1,4 @@
+import SkyrowConcurrency
 import SkyrowModel
 import SkyrowTestSupport
 import Testing

@@ -1,4 +1,4 @@
-import CMalloc
+import CGlibc
 import Foundation
 import SkyrowConcurrency
 import SkyrowModel

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP2
+import NIOPosix
 import SkyrowModel
 import SkyrowTestSupport
 import Testing
@@ -498,7 +499,55 @@ import Testing
             #expect(service.counts.statistics.bodyBytes <= StreamTests.bufferBound)
             gate.open()
             #expect(try await response.status == 201)
+            #expect(storage.largestPart <= UploadParts.maximumBytes)
         }
+    }
+
+    /// What waits for the storage, and a part in it for each upload.
+    @Test func uploadsAtOnceTakeLittleMemory() async throws {
+        try await withFileService { service, storage in
+            let gate = Gate<Void>("the storage to go on")
+            storage.hold(at: gate)
+            let content = String(repeating: "x", count: 1 << 20)
+            let uploads = 32
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<uploads {
+                    group.addTask {
+                        try await service.send("POST", "/files?filename=a.txt", content, key: TestService.masterKey)
+                            .status
+                    }
+                }
+                try await waiting(until: "as much waits as may") {
+                    storage.incoming == uploads
+                        && service.counts.statistics.bodyBytes >= uploads * RequestLifecycle.window
+                }
+                let inStorage = uploads * UploadParts.maximumBytes
+                #expect(service.counts.statistics.bodyBytes + inStorage <= 16 << 20)
+                gate.open()
+                for try await status in group { #expect(status == 201) }
+            }
+            #expect(storage.largestPart <= UploadParts.maximumBytes)
+        }
+    }
+
+    /// Parts are collected while the storage writes, and none is lost or out of order.
+    @Test func partsOfABodyAreJoinedInTheirOrder() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.any()
+        let parts = try await loop.submit {
+            let stream = RequestBodyStream(on: loop)
+            for length in [10, 100_000, 31_000, 62, 1, 200_000, 5] {
+                stream.push(ByteBuffer(repeating: UInt8(length % 251), count: length))
+            }
+            stream.finish()
+            return stream
+        }.get()
+        // Away from the event loop each part comes by itself.
+        #expect(parts.arrived(atMost: .max).isEmpty)
+        let taken = try await loop.submit {
+            ([10_000, 100_010, 31_062, 0, 1, .max] as [Int]).map { parts.arrived(atMost: $0).map(\.readableBytes) }
+        }.get()
+        #expect(taken == [[10], [100_000], [31_000, 62], [], [1], [200_000, 5]])
+        #expect(try await parts.next() == nil)
     }
 
     // MARK: - What else goes wrong

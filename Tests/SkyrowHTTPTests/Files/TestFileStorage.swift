@@ -98,6 +98,12 @@ final class TestFileStorage: FileStorage {
         return OpenedFile(.descriptor(FileDescriptor(owning: descriptor)), size: Int64(status.st_size))
     }
 
+    func open(_ name: AssetName, readingUpTo limit: Int) async throws(FileFault) -> OpenedFile? {
+        guard let file = try await open(name), file.size <= Int64(limit) else { return try await open(name) }
+        let bytes = FileManager.default.contents(atPath: path(name)).map { [UInt8]($0) }
+        return OpenedFile(file.source, size: file.size, content: bytes)
+    }
+
     func delete(_ name: AssetName) async throws(FileFault) {
         try check()
         try? lose(name)

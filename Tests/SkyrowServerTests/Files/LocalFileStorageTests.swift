@@ -1,5 +1,6 @@
 import Foundation
 import SkyrowActions
+import SkyrowCrypto
 import SkyrowModel
 import SkyrowTestSupport
 import Testing
@@ -80,6 +81,60 @@ import Testing
         let parts = sizes.map { size in (0..<size).map { _ in UInt8.random(in: .min ... .max, using: &random) } }
         try await Self.storage(in: folder.path).store(parts, as: fileName())
         #expect(try await Self.storage(in: folder.path).bytes(of: fileName()) == parts.flatMap { $0 })
+    }
+
+    @Test func theDigestsAreThoseOfAllParts() async throws {
+        let folder = try TemporaryDirectory()
+        let storage = try await Self.storage(in: folder.path)
+        var random = SeededGenerator.forTest()
+        var bytes: [UInt8] = []
+        let file = try await storage.begin(hashesMD5: false)
+        // More than the system is asked to write early.
+        for _ in 0..<80 {
+            let part = Array(repeating: UInt8.random(in: .min ... .max, using: &random), count: 128 * 1024)
+            bytes += part
+            try await file.append(part)
+        }
+        #expect(try await file.first(4) == Array(bytes.prefix(4)))
+        var hash = SHA256()
+        hash.update(bytes)
+        let expected = hash.finish().bytes
+        #expect(try await file.digests().sha256 == expected)
+        try await file.keep(as: fileName())
+        #expect(try await storage.bytes(of: fileName()) == bytes)
+    }
+
+    @Test func aSmallFileIsReadWhenItIsOpened() async throws {
+        let folder = try TemporaryDirectory()
+        let storage = try await Self.storage(in: folder.path)
+        for (number, text) in ["", "small", "larger"].enumerated() {
+            try await storage.store(text, as: fileName("7b", number))
+            let opened = try #require(try await storage.open(fileName("7b", number), readingUpTo: 5))
+            #expect(opened.content == (text.utf8.count <= 5 ? Array(text.utf8) : nil))
+            #expect(try opened.bytes() == Array(text.utf8))
+            let plain = try #require(try await storage.open(fileName("7b", number)))
+            #expect(plain.content == nil)
+        }
+        let missing = try await storage.open(fileName("7b", 9), readingUpTo: 5)
+        #expect(missing == nil)
+    }
+
+    /// On another thread, since a deleted file frees its blocks then.
+    @Test func anOpenFileIsClosedWithItsLastReference() async throws {
+        let folder = try TemporaryDirectory()
+        let storage = try await Self.storage(in: folder.path)
+        try await storage.store("kept", as: fileName())
+        let path = try #require(resolvedPath("\(folder.path)/files/app/7b/\(fileName())"))
+        func count() -> Int {
+            (contentsOfDirectory("/proc/self/fd") ?? []).count { targetOfLink("/proc/self/fd/\($0)") == path }
+        }
+        do {
+            let opened = try #require(try await storage.open(fileName()))
+            let other = opened
+            #expect(count() == 1)
+            withExtendedLifetime((opened, other)) {}
+        }
+        try await waiting(until: "the file is closed") { count() == 0 }
     }
 
     @Test func whatWasNeverStoredOrIsDeletedIsNotThere() async throws {

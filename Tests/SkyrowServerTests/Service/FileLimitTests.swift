@@ -12,6 +12,11 @@ import Testing
         #expect(FileLimit.connections(wanted: wanted, files: files) == connections)
     }
 
+    @Test(arguments: [(1_048_576, 256), (1024, 256), (1020, 255), (256, 64), (3, 0)])
+    func soManyFilesStayOpen(files: Int, cached: Int) {
+        #expect(FileLimit.cachedFiles(files: files) == cached)
+    }
+
     @Test func theLimitIsRaisedToWhatIsAllowed() {
         let allowed = FileLimit.raise()
         var limit = rlimit()

@@ -72,6 +72,19 @@ package final class RequestBodyStream: AsyncSequence, Sendable {
         return try await reader.value { _ in self.onLoop { $0.dismissReader() } }.get()
     }
 
+    /// Takes further parts that have arrived, of at most `bytes` in total, without waiting; none away from the event loop.
+    package func arrived(atMost bytes: Int) -> [ByteBuffer] {
+        guard state.eventLoop.inEventLoop else { return [] }
+        var taken: [ByteBuffer] = []
+        var room = bytes
+        while let part = state.value.parts.first, part.readableBytes <= room {
+            taken.append(state.value.parts.removeFirst())
+            room -= part.readableBytes
+        }
+        if !taken.isEmpty { state.value.onTake?(bytes - room) }
+        return taken
+    }
+
     private func onLoop(_ work: @escaping @Sendable (RequestBodyStream) -> Void) {
         let eventLoop = state.eventLoop
         if eventLoop.inEventLoop { work(self) } else { eventLoop.execute { work(self) } }

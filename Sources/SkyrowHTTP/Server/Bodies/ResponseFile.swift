@@ -55,6 +55,7 @@ package struct ResponseFile: Sendable {
             while start < range.upperBound {
                 let end = min(start + (bySystem ? ResponseFile.regionSize : ResponseFile.partSize), range.upperBound)
                 if bySystem {
+                    file.advise(end..<min(end + ResponseFile.regionSize, range.upperBound))
                     try await writer.write(file.region(start..<end))
                 } else {
                     try await writer.write(file.read(start..<end))
@@ -88,6 +89,12 @@ private final class OpenFile: Sendable {
     /// A region for the system to send; the file must stay open until it is sent.
     func region(_ range: Range<Int>) -> IOData {
         .fileRegion(FileRegion(fileHandle: handle, readerIndex: range.lowerBound, endIndex: range.upperBound))
+    }
+
+    /// Has the system read a region from the disk while another one is sent; waits for nothing.
+    func advise(_ range: Range<Int>) {
+        guard !range.isEmpty else { return }
+        posix_fadvise(file.number, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_WILLNEED)
     }
 
     func read(_ range: Range<Int>) async throws -> ByteBuffer {

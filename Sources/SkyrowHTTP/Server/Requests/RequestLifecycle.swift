@@ -58,7 +58,7 @@ struct RequestLifecycle: Sendable {
     }
 
     /// How many bytes of a streamed body wait for the service before reading from the client is suspended.
-    static let window = 64 * 1024
+    static let window = 128 * 1024
 
     let isStreamed: Bool
     /// Upper bound on the bytes of the body.

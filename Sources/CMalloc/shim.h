@@ -1,2 +1,0 @@
-// Swift's module Glibc leaves malloc.h out.
-#include <malloc.h>
