@@ -243,6 +243,10 @@ extension ActionService {
                 files.leave(holder)
                 return nil
             }
+            // Other processes cannot write the file any more. One may have done so if this request was too slow for its lease.
+            guard try await store.assets.renew(lease, for: UploadCourse.leaseTime) != .lost else {
+                throw TusRefusal.busy.error
+            }
             let first = try await storing { () async throws(FileFault) in
                 try await incoming.first(SniffedType.examinedBytes)
             }

@@ -25,7 +25,7 @@ package protocol FileStorage: Sendable {
     ///
     /// - Parameters:
     ///   - id: The ``IncomingFile/id`` of the file.
-    ///   - length: How many of its bytes are known to be durable. What follows them is removed.
+    ///   - length: How many of its bytes are known to be durable. The first use of the file removes what follows them.
     func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)?
 
     /// Opens a file; nil if no file has this name.

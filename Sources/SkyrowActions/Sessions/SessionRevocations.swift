@@ -40,7 +40,8 @@ extension ActionService {
         case .keys:
             forgetKeys()
         case .files:
-            files?.forget()
+            guard let files else { return }
+            files.forget()
             observe(.filesForgotten)
         case .all:
             forgetKeys()

@@ -312,8 +312,10 @@ package struct ServiceResponder: HTTPResponder {
         response.fields += cors.fields(origin: origin)
         response.fields.append(HTTPField("x-skygear-request-id", id.description))
         if client.isSecure, let strictTransport { response.fields.append(strictTransport) }
-        // The refusal of a rate-limited call has a more exact time.
-        if response.status == .serviceUnavailable { response.fields.append(HTTPField("retry-after", "1")) }
+        // Some refusals have a more exact time.
+        if response.status == .serviceUnavailable, !response.fields.contains(where: { $0.name == "retry-after" }) {
+            response.fields.append(HTTPField("retry-after", "1"))
+        }
         return response
     }
 }

@@ -60,8 +60,8 @@ struct FileDirectory: Sendable {
         uninterrupted { flock(file, LOCK_EX | LOCK_NB) } == 0 || errno != EWOULDBLOCK
     }
 
-    /// Opens a file that was created in this directory, cuts it to a length, and continues behind its end; nil if nothing has this
-    /// name, and if it is shorter. Fails while another descriptor of it from here is open, in any process.
+    /// Opens a file that was created in this directory; nil if nothing has this name, and if it is shorter than `length`. Fails while
+    /// another descriptor of it from here is open, in any process.
     func resumeFile(_ name: String, length: Int64) throws(FileFault) -> FileDescriptor? {
         let number = uninterrupted {
             openat(directory.number, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -78,14 +78,11 @@ struct FileDirectory: Sendable {
         guard status.st_nlink > 0, status.st_mode & S_IFMT == S_IFREG, status.st_size >= length,
             faccessat(directory.number, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
         else { return nil }
-        guard ftruncate(number, off_t(length)) == 0, lseek(number, 0, SEEK_END) == length else {
-            throw .system("Cannot continue \(path)/\(name)")
-        }
         return file
     }
 
     /// Opens a regular file for reading, and reads it if it has at most `limit` bytes; nil if nothing has this name.
-    func openFile(_ name: String, readingUpTo limit: Int = 0) throws(FileFault) -> OpenedFile? {
+    func openFile(_ name: String, readingUpTo limit: Int? = nil) throws(FileFault) -> OpenedFile? {
         // With O_NONBLOCK, opening a FIFO does not wait for a writer.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let number = uninterrupted { openat(directory.number, name, flags) }
@@ -101,7 +98,8 @@ struct FileDirectory: Sendable {
             throw .unavailable("\(path)/\(name) is not a regular file.")
         }
         let size = Int(status.st_size)
-        let content = size <= limit ? try file.bytes(at: 0, upTo: size) : nil
+        let isRead = limit.map { size <= $0 } ?? false
+        let content = isRead ? try file.bytes(at: 0, upTo: size) : nil
         return OpenedFile(.descriptor(file), size: Int64(size), content: content?.count == size ? content : nil)
     }
 

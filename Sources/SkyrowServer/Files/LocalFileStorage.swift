@@ -95,15 +95,19 @@ package struct LocalFileStorage: FileStorage {
         guard AssetName.isID(id.utf8) else { return nil }
         return try await FileThreads.writing.run { () throws(FileFault) in
             guard let file = try incomingFiles().resumeFile(id, length: length) else { return nil }
-            return LocalIncomingFile(file, id: id, in: self, digester: nil)
+            return LocalIncomingFile(resuming: file, at: length, id: id, in: self)
         }
     }
 
     package func open(_ name: AssetName) async throws(FileFault) -> OpenedFile? {
-        try await open(name, readingUpTo: 0)
+        try await opened(name, readingUpTo: nil)
     }
 
     package func open(_ name: AssetName, readingUpTo limit: Int) async throws(FileFault) -> OpenedFile? {
+        try await opened(name, readingUpTo: limit)
+    }
+
+    private func opened(_ name: AssetName, readingUpTo limit: Int?) async throws(FileFault) -> OpenedFile? {
         try await FileThreads.reading.run { () throws(FileFault) in
             try FileDirectory(path).directory(name.shard)?.openFile(name.rawValue, readingUpTo: limit)
         }

@@ -20,15 +20,26 @@ final class LocalIncomingFile: IncomingFile {
         let file: FileDescriptor
         /// nil for a file that was suspended.
         var digester: FileDigester?
+        /// The length to which a file that was suspended is cut before anything else; nil afterwards, and for a new file.
+        private var length: Int64?
         /// The bytes that the system may not have begun to write to the disk.
         private var waiting = 0
 
         /// After so many bytes the system begins to write them to the disk, so that little is left for fsync(2).
         private static let maximumWaiting = 8 << 20
 
-        init(file: FileDescriptor, digester: FileDigester?) {
+        init(file: FileDescriptor, digester: FileDigester?, length: Int64? = nil) {
             self.file = file
             self.digester = digester
+            self.length = length
+        }
+
+        mutating func cut() throws(FileFault) {
+            guard let length else { return }
+            guard ftruncate(file.number, off_t(length)) == 0, lseek(file.number, 0, SEEK_END) == length else {
+                throw .system("Cannot continue an incoming file")
+            }
+            self.length = nil
         }
 
         mutating func append(_ part: [UInt8]) throws(FileFault) {
@@ -44,6 +55,13 @@ final class LocalIncomingFile: IncomingFile {
 
     init(_ file: FileDescriptor, id: String, in storage: LocalFileStorage, digester: FileDigester?) {
         state = Mutex(State(file: file, digester: digester))
+        self.id = id
+        self.storage = storage
+    }
+
+    /// - Parameter length: How many bytes of the file are known to be durable.
+    init(resuming file: FileDescriptor, at length: Int64, id: String, in storage: LocalFileStorage) {
+        state = Mutex(State(file: file, digester: nil, length: length))
         self.id = id
         self.storage = storage
     }
@@ -107,6 +125,7 @@ final class LocalIncomingFile: IncomingFile {
         try await FileThreads.writing.run { [self] () throws(FileFault) in
             try state.withLock { state throws(FileFault) in
                 guard var open = state else { throw .unavailable("The incoming file \(id) is closed.") }
+                try open.cut()
                 let value = try work(&open)
                 state = ends ? nil : open
                 return value

@@ -76,7 +76,7 @@ final class MemoryFileStorage: FileStorage {
         try check(.begin)
         let bytes = state.withLock { state -> [UInt8]? in
             guard let bytes = state.suspended[id], bytes.count >= length else { return nil }
-            state.suspended[id] = nil
+            // It stays until the file is kept or discarded, as on a disk.
             state.incoming += 1
             return bytes
         }
@@ -127,6 +127,10 @@ final class MemoryFileStorage: FileStorage {
             self.hashesMD5 = hashesMD5
         }
 
+        deinit {
+            _ = end()
+        }
+
         func append(_ part: [UInt8]) async throws(FileFault) {
             try storage.check(.append)
             bytes.withLock { $0? += part }
@@ -153,12 +157,13 @@ final class MemoryFileStorage: FileStorage {
             let onKeep = storage.state.withLock { $0.onKeep }
             await onKeep(name)
             guard let written = end() else { return }
+            storage.state.withLock { $0.suspended[id] = nil }
             storage[name] = written
             try storage.check(.kept)
         }
 
         func discard() async {
-            _ = end()
+            if end() != nil { storage.state.withLock { $0.suspended[id] = nil } }
         }
 
         private func end() -> [UInt8]? {

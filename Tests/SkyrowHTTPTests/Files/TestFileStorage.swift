@@ -82,7 +82,7 @@ final class TestFileStorage: FileStorage {
     func resume(_ id: String, length: Int64) async throws(FileFault) -> (any IncomingFile)? {
         let bytes = state.withLock { state -> [UInt8]? in
             guard let bytes = state.suspended[id], bytes.count >= length else { return nil }
-            state.suspended[id] = nil
+            // It stays until the file is kept or discarded, as on a disk.
             state.incoming += 1
             return bytes
         }
@@ -132,6 +132,10 @@ final class TestFileStorage: FileStorage {
             self.hashesMD5 = hashesMD5
         }
 
+        deinit {
+            _ = end()
+        }
+
         func append(_ part: [UInt8]) async throws(FileFault) {
             let gate = storage.state.withLock { state in
                 state.largestPart = max(state.largestPart, part.count)
@@ -161,12 +165,13 @@ final class TestFileStorage: FileStorage {
         func keep(as name: AssetName) async throws(FileFault) {
             try storage.check()
             guard let written = end() else { return }
+            storage.state.withLock { $0.suspended[id] = nil }
             FileManager.default.createFile(atPath: storage.path(name), contents: Data(written))
             storage.state.withLock { _ = $0.names.insert(name) }
         }
 
         func discard() async {
-            _ = end()
+            if end() != nil { storage.state.withLock { $0.suspended[id] = nil } }
         }
 
         private func end() -> [UInt8]? {

@@ -441,7 +441,7 @@ import Testing
                     try await waiting(until: "the request has begun") { storage.incoming == 1 }
                 }
                 let asked = try await Self.ask(path, service, token: ann.token)
-                let offset = try #require(asked["upload-offset"].flatMap { Int($0) })
+                let offset = try #require(asked["upload-offset"].flatMap { Int($0) }, "\(asked.status)")
                 #expect(offset >= start && offset <= start + sent.utf8.count)
                 start = offset
             }

@@ -154,6 +154,11 @@ private struct UploadRow: Equatable {
                 isStored = true
                 places[process] = .idle
             } else if let length, lockedBy == nil {
+                // The lease may have ended before this process had the lock.
+                guard row.renew(lease) != .lost else {
+                    places[process] = .idle
+                    return
+                }
                 // What was acknowledged is there.
                 #expect(length >= received && durable >= received)
                 (self.length, durable, lockedBy) = (received, min(durable, received), process)
