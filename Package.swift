@@ -209,7 +209,8 @@ let package = Package(
             dependencies: [
                 .target(name: "CGlibc", condition: server),
                 "SkyrowActions", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel",
-                "SkyrowPostgres", "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
+                "SkyrowPostgres", "SkyrowProtocol", "SkyrowQuery", "SkyrowRemote", "SkyrowStore", "SkyrowSystem",
+                "SkyrowTestSupport",
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: server),
             ]
@@ -218,7 +219,7 @@ let package = Package(
             name: "SkyrowHTTPTests",
             dependencies: [
                 "SkyrowActions", "SkyrowConcurrency", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel", "SkyrowPostgres",
-                "SkyrowProtocol", "SkyrowRemote", "SkyrowStore", "SkyrowTestSupport",
+                "SkyrowProtocol", "SkyrowRemote", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
@@ -250,8 +251,8 @@ let package = Package(
         .testTarget(
             name: "SkyrowServerTests",
             dependencies: [
-                "SkyrowActions", "SkyrowCrypto", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowRemote",
-                "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
+                "SkyrowActions", "SkyrowCrypto", "SkyrowHTTP", "SkyrowModel", "SkyrowPostgres", "SkyrowProtocol",
+                "SkyrowRemote", "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowTestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: server),

@@ -35,7 +35,7 @@ package struct Download: Sendable {
 
     fileprivate init(_ thumbnail: ThumbnailSize, of asset: StoredAsset, _ opened: OpenedFile, _ cache: DownloadCache) {
         var asset = asset
-        // A thumbnail has the format of the image, whatever the uploader declared.
+        // A thumbnail has the format of the image, which may differ from what the uploader declared.
         asset.contentType = asset.sniffed ?? asset.contentType
         (self.asset, self.thumbnail, shown) = (asset, thumbnail, ServedFile(of: asset, forcesDownload: false))
         (file, self.cache) = (opened, cache)

@@ -81,7 +81,7 @@ package protocol IncomingFile: AnyObject, Sendable {
 
     func append(_ part: [UInt8]) async throws(FileFault)
 
-    /// Returns the digests of the bytes so far; those of a file that was suspended are read once more for it.
+    /// Returns the digests of the bytes so far; a file that was suspended is read again for them.
     func digests() async throws(FileFault) -> FileDigests
 
     /// Returns the first bytes so far.

@@ -142,7 +142,7 @@ package final class VipsThumbnails: ThumbnailMaker {
         let complaints: FileDescriptor
         do throws(ToolError) {
             let (reading, writing) = try FileDescriptor.pipe()
-            // Messages that nobody reads are lost, and do not hold up the child.
+            // Messages that are not read are lost, and do not hold up the child.
             for end in [reading, writing] { _ = fcntl(end.number, F_SETFL, O_NONBLOCK) }
             complaints = reading
             var command = Command(words, environment: Self.environment, descriptors: descriptors + [writing])
