@@ -43,8 +43,8 @@ def run(setting: Setting):
     path = setting.file("large.bin", content)
     with CuttingProxy(lambda: setting.service.port, CUT, restarts) as proxy:
         client = TusClient(f"http://127.0.0.1:{proxy.port}/files/tus", headers=bearer(setting.ann))
-        # A part is sent again from where it was cut, as often as needed.
-        uploader = client.uploader(str(path), chunk_size=16 * MEGABYTE, retries=100, retry_delay=0, metadata={
+        # A part is sent again from where it was cut, as often as needed, also while the service starts.
+        uploader = client.uploader(str(path), chunk_size=16 * MEGABYTE, retries=900, retry_delay=0.1, metadata={
             "filename": "Kätz+chen.bin", "filetype": "application/x-film"})
         uploader.upload()
         assert proxy.cuts >= SIZE // CUT - 1, f"the connections were cut {proxy.cuts} times"

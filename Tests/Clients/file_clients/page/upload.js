@@ -57,7 +57,9 @@ async function uploadResumably(file) {
     const part = file.slice(offset);
     const patched = await send("PATCH", address, head, part, sent => show(offset + sent, file.size)).catch(() => null);
     if (patched?.status === 204) return JSON.parse(patched.getResponseHeader("X-Skyrow-Asset"));
-    if (patched) throw new Error(`${patched.status} ${patched.responseText}`);
+    // A browser sends a request of a cut connection again by itself, and then its offset is that of before the cut.
+    const continues = !patched || [409, 423].includes(patched.status) || patched.status >= 500;
+    if (!continues) throw new Error(`${patched.status} ${patched.responseText}`);
     if (++seen.cuts > 100) throw new Error("the connection is cut again and again");
     const found = await send("HEAD", address, tus).catch(() => null);
     if (found) offset = Number(found.getResponseHeader("Upload-Offset"));
