@@ -105,13 +105,14 @@ extension DoctorCheck {
         }
     )
 
-    /// Rows: `program`, which makes thumbnails and is not installed, and its `package`.
+    /// Rows: `program`, which makes thumbnails, its `package`, and `installed`, which is `true` if it is there.
     package static let thumbnails = DoctorCheck(
         "thumbnails",
         "Program for thumbnails",
         .machine(.thumbnails),
         finding: { row, _ in
-            DoctorFinding(
+            guard row["installed"] != "true" else { return nil }
+            return DoctorFinding(
                 .hint,
                 "The program \(row["program"]) is not installed.",
                 meaning: "Requests for thumbnails of images fail; files are sent as they are.",

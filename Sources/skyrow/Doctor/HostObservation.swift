@@ -148,13 +148,15 @@ struct HostObservation: Sendable {
         return HostObservation.space(of: path).map { [$0] } ?? []
     }
 
-    /// Empty if the program is installed, or is not needed.
+    /// Empty if the program is not needed.
     private var thumbnails: [DoctorRow] {
-        guard settings.files.storage != .off, !settings.files.thumbnailSizes.isEmpty, !VipsThumbnails().isInstalled
-        else {
-            return []
-        }
-        return [["program": VipsThumbnails.program, "package": VipsThumbnails.package]]
+        guard settings.files.storage != .off, !settings.files.thumbnailSizes.isEmpty else { return [] }
+        return [
+            [
+                "program": VipsThumbnails.program, "package": VipsThumbnails.package,
+                "installed": "\(VipsThumbnails().isInstalled)",
+            ]
+        ]
     }
 
     private static func space(of path: String) -> DoctorRow? {

@@ -64,6 +64,7 @@ import Testing
             ["whose": "The running service", "soft": "1024", "hard": "4096", "needed": "1025"],
             (.warning, "The running service may open 1024 files, and the settings allow clients that need 1025")
         ),
+        Row(.thumbnails, ["program": "vipsthumbnail", "package": "libvips-tools", "installed": "true"]),
         Row(
             .thumbnails,
             ["program": "vipsthumbnail", "package": "libvips-tools"],
