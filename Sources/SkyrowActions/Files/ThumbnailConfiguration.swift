@@ -35,7 +35,7 @@ package protocol ThumbnailMaker: Sendable {
     ) async throws(ThumbnailFault)
 }
 
-/// Why there is no thumbnail.
+/// Why a thumbnail was not made.
 package enum ThumbnailFault: Error, Hashable, Sendable {
     /// The program that makes thumbnails is not installed.
     case notInstalled

@@ -98,7 +98,7 @@ struct UploadProgress: Sendable {
         self.first = first
     }
 
-    /// Returns how many more bytes the storage must have space for, if its free space is to be read now.
+    /// Returns how many more bytes the storage must have space for, if its free space must be read now.
     mutating func spaceToRequire() -> Int64? {
         guard received >= nextReading else { return nil }
         nextReading = received + Self.spaceInterval

@@ -4,7 +4,7 @@ import SkyrowModel
 
 /// The path of a file in a field of a record, `records/<type>/<id>/<field>`, behind `/files/`.
 ///
-/// Each part has escapes of its own characters, so the id `a/b` is `a%2Fb`. It is decoded once, and parsed by its type.
+/// Characters of a part are escaped, so the id `a/b` is `a%2Fb`. It is decoded once, and parsed by its type.
 ///
 /// ```swift
 /// try FieldPath("records/note/9/photo")?.field(in: nil).record   // note/9

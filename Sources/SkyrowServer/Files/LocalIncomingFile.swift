@@ -25,7 +25,7 @@ final class LocalIncomingFile: IncomingFile {
         /// The bytes that the system may not have begun to write to the disk.
         private var waiting = 0
 
-        /// After so many bytes the system begins to write them to the disk, so that little is left for fsync(2).
+        /// The number of bytes after which the system begins to write them to the disk, so that little is left for fsync(2).
         private static let maximumWaiting = 8 << 20
 
         init(file: FileDescriptor, digester: FileDigester?, length: Int64? = nil) {

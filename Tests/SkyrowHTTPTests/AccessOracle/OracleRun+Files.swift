@@ -172,7 +172,7 @@ extension OracleWorld {
         }
     }
 
-    /// Puts a file into a field of so many of eight records.
+    /// Puts a file into a field of this number of eight records.
     static func put(
         _ files: [OracleFile],
         into records: inout [OracleRecord],
