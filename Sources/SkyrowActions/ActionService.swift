@@ -51,6 +51,8 @@ package final class ActionService: Service, Sendable {
     let heldSessions = HeldSessions()
     /// The files of the application; nil without a storage for them.
     let files: FileState?
+    /// The functions and hooks of the application.
+    let functions: FunctionState
     /// The open files of all applications of the process.
     let fileCache: FileCache
 
@@ -98,6 +100,7 @@ package final class ActionService: Service, Sendable {
         let fileCache = shared.files
         self.fileCache = fileCache
         files = configuration.files.map { FileState($0, fileCache, now: clock.now) }
+        functions = FunctionState(runner: configuration.functions?.runner)
         live = LiveDispatcher(configuration.live, store: store, clock: clock, links: files?.links, observe: observe)
     }
 

@@ -18,6 +18,10 @@ package struct Call: Sendable {
     package let connection: (any CallConnection)?
     /// The rules that the parameters were read by, and so the envelope of the response.
     package let rules: ReadingRules
+    /// When the request ends; nil for a call without a bound on its time.
+    package let deadline: ContinuousClock.Instant?
+    /// How many functions have called each other up to this call; 0 for a call by a client.
+    let functionDepth: Int
 
     package init(
         by caller: Caller,
@@ -28,6 +32,8 @@ package struct Call: Sendable {
         live: LiveSession? = nil,
         on connection: (any CallConnection)? = nil,
         rules: ReadingRules = .rpc,
+        deadline: ContinuousClock.Instant? = nil,
+        functionDepth: Int = 0,
         as actor: AuditEvent.Actor? = nil
     ) {
         self.caller = caller
@@ -39,6 +45,8 @@ package struct Call: Sendable {
         self.live = live
         self.connection = connection
         self.rules = rules
+        self.deadline = deadline
+        self.functionDepth = functionDepth
     }
 
     /// Where the call comes from; made when it is asked for, since most calls need it only for a failure.

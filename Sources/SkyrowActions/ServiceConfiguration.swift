@@ -60,6 +60,8 @@ package struct ServiceConfiguration: Sendable {
     package var files: FileConfiguration?
     /// Upper bound on the files that stay open after their download, of all applications of the process.
     package var fileCacheSize: Int
+    /// The function servers of the application; nil for none.
+    package var functions: FunctionConfiguration?
 
     package init(
         keys: GivenKeys? = nil,
@@ -89,7 +91,8 @@ package struct ServiceConfiguration: Sendable {
         feedWaiting: Int = 1000,
         live: LiveConfiguration = LiveConfiguration(),
         files: FileConfiguration? = nil,
-        fileCacheSize: Int = defaultFileCacheSize
+        fileCacheSize: Int = defaultFileCacheSize,
+        functions: FunctionConfiguration? = nil
     ) {
         self.keys = keys
         self.tokenLifetime = tokenLifetime
@@ -119,6 +122,7 @@ package struct ServiceConfiguration: Sendable {
         self.live = live
         self.files = files
         self.fileCacheSize = fileCacheSize
+        self.functions = functions
     }
 }
 

@@ -32,7 +32,13 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let incompatibleSchema = ErrorCode(rawValue: 114)
     public static let atomicOperationFailure = ErrorCode(rawValue: 115)
     public static let undefinedOperation = ErrorCode(rawValue: 117)
+    /// The function server of an action or a hook does not answer.
+    public static let pluginUnavailable = ErrorCode(rawValue: 118)
+    /// The function server of an action or a hook took too long; what it did is unknown.
+    public static let pluginTimeout = ErrorCode(rawValue: 119)
     public static let recordQueryInvalid = ErrorCode(rawValue: 120)
+    /// The function server of an action or a hook is starting.
+    public static let pluginInitializing = ErrorCode(rawValue: 121)
     public static let responseTimeout = ErrorCode(rawValue: 122)
     public static let deniedArgument = ErrorCode(rawValue: 123)
     public static let recordQueryDenied = ErrorCode(rawValue: 124)
@@ -97,7 +103,10 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable {
         .incompatibleSchema: "IncompatibleSchema",
         .atomicOperationFailure: "AtomicOperationFailure",
         .undefinedOperation: "UndefinedOperation",
+        .pluginUnavailable: "PluginUnavailable",
+        .pluginTimeout: "PluginTimeout",
         .recordQueryInvalid: "RecordQueryInvalid",
+        .pluginInitializing: "PluginInitializing",
         .responseTimeout: "ResponseTimeout",
         .deniedArgument: "DeniedArgument",
         .recordQueryDenied: "RecordQueryDenied",

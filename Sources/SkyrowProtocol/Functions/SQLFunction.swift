@@ -1,0 +1,61 @@
+package import SkyrowModel
+
+/// A function of the database that is exposed as an action.
+package struct SQLFunction: Hashable, Sendable {
+    package struct Argument: Hashable, Sendable {
+        package var name: String
+        /// The name of its SQL type, such as `double precision`.
+        package var type: String
+        package var hasDefault: Bool
+
+        package init(name: String, type: String, hasDefault: Bool) {
+            self.name = name
+            self.type = type
+            self.hasDefault = hasDefault
+        }
+    }
+
+    package enum Result: Hashable, Sendable {
+        case value
+        /// Rows of a record type's table.
+        case records(RecordTypeName)
+        /// Rows of any other kind.
+        case values
+    }
+
+    package var name: FunctionName
+    /// Such as `nearby(double precision, double precision)`.
+    package var signature: String
+    package var need: FunctionNeed
+    package var arguments: [Argument]
+    package var result: Result
+    /// Whether it is `STABLE` or `IMMUTABLE`, and so runs in a read-only transaction.
+    package var isReadOnly: Bool
+    package var timeout: Duration?
+
+    package init(
+        name: FunctionName,
+        signature: String,
+        need: FunctionNeed,
+        arguments: [Argument],
+        result: Result,
+        isReadOnly: Bool,
+        timeout: Duration? = nil
+    ) {
+        self.name = name
+        self.signature = signature
+        self.need = need
+        self.arguments = arguments
+        self.result = result
+        self.isReadOnly = isReadOnly
+        self.timeout = timeout
+    }
+
+    /// The description that callers see.
+    package var description: FunctionDescription {
+        var description = FunctionDescription(name, need: need)
+        description.isReadOnly = isReadOnly
+        description.timeout = timeout
+        return description
+    }
+}
