@@ -63,7 +63,7 @@ extension ActionService {
     ///
     /// Throws errors of credentials and signatures, the same `110 ResourceNotFound` for a file that does not exist and one that
     /// the caller may not read, `111 NotSupported`, `131 RateLimited` and `135 Overloaded`, and for a thumbnail also those of
-    /// ``thumbnail(_:of:)``.
+    /// ``thumbnail(_:of:for:)``.
     ///
     /// - Parameter thumbnail: the size of the thumbnail that is sent instead of the file.
     package func download(
@@ -75,12 +75,13 @@ extension ActionService {
         do throws(SkyrowError) {
             let files = try requiredFiles
             let (file, cache) = try await file(of: source, from: sender, id: id, in: files)
-            let download =
-                if let thumbnail {
-                    Download(thumbnail, of: file.asset, try await self.thumbnail(thumbnail, of: file.asset), cache)
-                } else {
-                    Download(file, try await opened(file, in: files), cache)
-                }
+            let download: Download
+            if let thumbnail {
+                let opened = try await self.thumbnail(thumbnail, of: file.asset, for: sender.client)
+                download = Download(thumbnail, of: file.asset, opened, cache)
+            } else {
+                download = Download(file, try await opened(file, in: files), cache)
+            }
             observe(.fileTransferred(.download, nil))
             return download
         } catch {

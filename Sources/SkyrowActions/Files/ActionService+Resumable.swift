@@ -228,7 +228,7 @@ extension ActionService {
         _ stored: StoredUpload,
         _ lease: UploadLease,
         _ turn: UploadTurn,
-        _ holder: UploadPlaces.Holder?
+        _ holder: FilePlaces.Holder?
     ) async throws(SkyrowError) -> UploadCourse? {
         let files = try requiredFiles
         let file = stored.asset
@@ -260,8 +260,8 @@ extension ActionService {
         }
     }
 
-    private func holder(of caller: Caller, _ sender: Sender) -> UploadPlaces.Holder? {
-        caller.isOperator ? nil : UploadPlaces.Holder(caller.userID, of: sender.client)
+    private func holder(of caller: Caller, _ sender: Sender) -> FilePlaces.Holder? {
+        caller.isOperator ? nil : FilePlaces.Holder(caller.userID, of: sender.client)
     }
 
     /// Runs work when no older request of the upload runs in this process.

@@ -10,10 +10,21 @@ final class ThumbnailState: Sendable {
     /// The thumbnails that are being made.
     let work = SharedWork<Thumbnail, Result<OpenedFile, SkyrowError>>()
     private let failures = Mutex(ThumbnailFailures())
+    private let places = Mutex(FilePlaces(limit: ThumbnailConfiguration.share))
 
     init(_ configuration: ThumbnailConfiguration, in storage: any ThumbnailStorage) {
         self.configuration = configuration
         self.storage = storage
+    }
+
+    /// Runs `body` while the client has a place; throws `131 RateLimited` if it has as many as one client gets.
+    func waiting<Success>(
+        _ client: ClientKey,
+        _ body: () async throws(SkyrowError) -> Success
+    ) async throws(SkyrowError) -> Success {
+        guard places.withLock({ $0.enter(.client(client)) }) else { throw .tooManyThumbnails }
+        defer { places.withLock { $0.leave(.client(client)) } }
+        return try await body()
     }
 
     func hasFailed(_ name: AssetName, at now: ContinuousClock.Instant) -> Bool {
@@ -32,9 +43,14 @@ extension ActionService {
     /// Opens a thumbnail of a file that the caller may read, which is made unless it is kept.
     ///
     /// Throws `108 InvalidArgument` for a size that the application does not offer and a file of which no thumbnail can be made, `110
-    /// ResourceNotFound` if the file was deleted meanwhile, `111 NotSupported` if no thumbnails can be made here, and `135
-    /// Overloaded`, with the time after which a retry makes sense, if too many wait and once for an image that cannot be decoded.
-    func thumbnail(_ size: ThumbnailSize, of asset: StoredAsset) async throws(SkyrowError) -> OpenedFile {
+    /// ResourceNotFound` if the file was deleted meanwhile, `111 NotSupported` if no thumbnails can be made here, `131 RateLimited`
+    /// if too many requests of the client wait, and `135 Overloaded`, with the time after which a retry makes sense, if too many
+    /// wait and once for an image that cannot be decoded.
+    func thumbnail(
+        _ size: ThumbnailSize,
+        of asset: StoredAsset,
+        for client: ClientKey
+    ) async throws(SkyrowError) -> OpenedFile {
         guard let thumbnails = files?.thumbnails, thumbnails.configuration.sizes.contains(size) else {
             throw .thumbnailSize(files?.thumbnails?.configuration.sizes ?? [])
         }
@@ -44,13 +60,15 @@ extension ActionService {
         let thumbnail = Thumbnail(of: asset.name, size)
         if let kept = try await kept(thumbnail, thumbnails) { return kept }
         guard !thumbnails.hasFailed(asset.name, at: clock.instant()) else { throw .noThumbnail }
-        return try await thumbnails.work.value(for: thumbnail, ifCancelled: .failure(.thumbnailCancelled)) { [self] in
-            do throws(SkyrowError) {
-                return .success(try await admitted(thumbnail, format, thumbnails))
-            } catch {
-                return .failure(error)
-            }
-        }.get()
+        return try await thumbnails.waiting(client) { () async throws(SkyrowError) in
+            try await thumbnails.work.value(for: thumbnail, ifCancelled: .failure(.thumbnailCancelled)) { [self] in
+                do throws(SkyrowError) {
+                    return .success(try await admitted(thumbnail, format, thumbnails))
+                } catch {
+                    return .failure(error)
+                }
+            }.get()
+        }
     }
 
     private func kept(_ thumbnail: Thumbnail, _ thumbnails: ThumbnailState) async throws(SkyrowError) -> OpenedFile? {
@@ -155,6 +173,11 @@ extension SkyrowError {
     fileprivate static let thumbnailFailed = SkyrowError(
         .overloaded,
         "The thumbnail could not be made; try again in a moment.",
+        info: ["retry_after": .integer(1)]
+    )
+    fileprivate static let tooManyThumbnails = SkyrowError(
+        .rateLimited,
+        "At most \(ThumbnailConfiguration.share) requests of a client can wait for thumbnails; try again in a moment.",
         info: ["retry_after": .integer(1)]
     )
     fileprivate static let thumbnailsBusy = SkyrowError(

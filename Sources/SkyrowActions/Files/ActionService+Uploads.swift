@@ -219,7 +219,7 @@ extension ActionService {
     }
 }
 
-extension UploadPlaces.Holder {
+extension FilePlaces.Holder {
     init(_ user: UserID?, of client: ClientKey) {
         self = user.map { .user($0) } ?? .client(client)
     }

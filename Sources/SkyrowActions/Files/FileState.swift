@@ -13,7 +13,7 @@ final class FileState: Sendable {
     let thumbnails: ThumbnailState?
     /// The requests of uploads that may be interrupted.
     let line = UploadLine()
-    private let places = Mutex(UploadPlaces())
+    private let places = Mutex(FilePlaces(limit: FilePlaces.uploads))
     private let ending = Mutex<Set<AssetName>>([])
 
     /// - Parameter cache: that of all applications of the process.
@@ -60,12 +60,12 @@ final class FileState: Sendable {
     /// Takes a place for an upload, which ``leave(_:)`` returns; throws `131 RateLimited` without one.
     ///
     /// - Parameter holder: nil for the operator, who needs none.
-    func enter(_ holder: UploadPlaces.Holder?) throws(SkyrowError) {
+    func enter(_ holder: FilePlaces.Holder?) throws(SkyrowError) {
         guard let holder else { return }
         guard places.withLock({ $0.enter(holder) }) else { throw .tooManyUploads }
     }
 
-    func leave(_ holder: UploadPlaces.Holder?) {
+    func leave(_ holder: FilePlaces.Holder?) {
         guard let holder else { return }
         places.withLock { $0.leave(holder) }
     }
@@ -169,7 +169,7 @@ extension SkyrowError {
 
     fileprivate static let tooManyUploads = SkyrowError(
         .rateLimited,
-        "At most \(UploadPlaces.limit) uploads can be in progress at once; finish one first.",
+        "At most \(FilePlaces.uploads) uploads can be in progress at once; finish one first.",
         info: ["retry_after": .integer(1)]
     )
 }

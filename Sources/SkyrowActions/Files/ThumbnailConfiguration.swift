@@ -5,7 +5,9 @@ package import SkyrowSystem
 /// The thumbnails of an application's images.
 package struct ThumbnailConfiguration: Sendable {
     /// Upper bound on the tasks that wait to make a thumbnail.
-    package static let maximumWaiting = 64
+    package static let maximumWaiting = 256
+    /// Upper bound on the requests of a client that wait for thumbnails.
+    package static let share = 64
 
     package var sizes: [ThumbnailSize]
     package var maker: any ThumbnailMaker

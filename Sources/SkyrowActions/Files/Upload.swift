@@ -81,7 +81,7 @@ package final class Upload: Sendable {
     private let limit: Int
     /// Upper bound on the bytes of the owner's files; nil without one.
     private let quota: Int64?
-    private let holder: UploadPlaces.Holder?
+    private let holder: FilePlaces.Holder?
     /// The save of the record for whose field the file is; nil for an upload by itself.
     private let save: FieldSave?
     private let incoming: any IncomingFile
@@ -296,7 +296,7 @@ struct BegunUpload: Sendable {
     let plan: UploadPlan
     let isAnnounced: Bool
     let limit: Int
-    let holder: UploadPlaces.Holder?
+    let holder: FilePlaces.Holder?
     var save: FieldSave?
 }
 

@@ -255,6 +255,34 @@ import Testing
         }
     }
 
+    @Test func aClientWaitsForItsShareAndLeavesTheOthersTheirs() async throws {
+        try await Self.withThumbnails { files, maker in
+            let ann = try await files.user("ann")
+            let name = try await files.upload(TestImage.jpeg, by: ann.sender)
+            let end = Deferred<Void>()
+            maker.hold(until: end)
+            let work = try #require(files.service.files?.thumbnails?.work)
+            let thumbnail = Thumbnail(of: name, Self.small)
+            let near = ann.sender.from(1)
+            let far = ann.sender.from(2)
+            var tasks: [Task<String, any Error>] = []
+            for _ in 0..<ThumbnailConfiguration.share {
+                tasks.append(Task { try await Self.text(files, name, by: near) })
+            }
+            try await waiting(until: "all wait") { work.waiting(for: thumbnail) == ThumbnailConfiguration.share }
+            let error = try await expectError(.rateLimited) { try await Self.text(files, name, by: near) }
+            #expect(error?.info["retry_after"] == .integer(1))
+            tasks.append(Task { try await Self.text(files, name, by: far) })
+            try await waiting(until: "the other waits") {
+                work.waiting(for: thumbnail) == ThumbnailConfiguration.share + 1
+            }
+            end.settle()
+            for task in tasks { _ = try await task.value }
+            _ = try await Self.text(files, name, by: near)
+            #expect(maker.begun.value == 1)
+        }
+    }
+
     @Test func aFileThatIsDeletedMeanwhileLeavesNone() async throws {
         try await Self.withThumbnails { files, maker in
             let ann = try await files.user("ann")

@@ -225,17 +225,17 @@ import Testing
     }
 
     @Test func aHolderHasEightPlaces() {
-        var places = UploadPlaces()
-        let ann = UploadPlaces.Holder.user("ann")
-        let client = UploadPlaces.Holder.client(ClientKey(high: 0, low: 1))
+        var places = FilePlaces(limit: FilePlaces.uploads)
+        let ann = FilePlaces.Holder.user("ann")
+        let client = FilePlaces.Holder.client(ClientKey(high: 0, low: 1))
         for holder in [ann, client] {
-            let entered = (0...UploadPlaces.limit).map { _ in places.enter(holder) }
-            #expect(entered == Array(repeating: true, count: UploadPlaces.limit) + [false])
+            let entered = (0...places.limit).map { _ in places.enter(holder) }
+            #expect(entered == Array(repeating: true, count: places.limit) + [false])
         }
         places.leave(ann)
         let entered = [ann, ann, client].map { places.enter($0) }
         #expect(entered == [true, false, false])
-        for _ in 0..<UploadPlaces.limit {
+        for _ in 0..<places.limit {
             places.leave(ann)
             places.leave(client)
         }
