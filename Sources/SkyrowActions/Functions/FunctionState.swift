@@ -1,5 +1,3 @@
-package import SkyrowModel
-package import SkyrowProtocol
 import Synchronization
 
 /// The functions of an application in this process: what is registered, and what calls it.
