@@ -226,6 +226,37 @@ import Testing
         }
     }
 
+    /// A table whose records all refer to one file is not read from its start for another file.
+    @Test func indexesAreUsedWhateverTheStatisticsSay() async throws {
+        try await withAssets { f in
+            try await f.insert([file(1)], owner: "ann")
+            try await f.psql(
+                """
+                INSERT INTO card (_id, poster, scan) SELECT number, '\(file(1))', '\(file(1))' FROM generate_series(1, 20000) AS number;
+                ANALYZE card
+                """
+            )
+            for caller in [Caller.anonymous, .bob] {
+                let statement = AssetAccessStatement(for: caller, f.store.cache.current, f.store.assetTexts)
+                for sql in [statement.readable(file(9)), statement.usable([file(1), file(9)])] {
+                    let count = (1...20).last { sql.text.contains("$\($0)") } ?? 0
+                    let arguments = Array(repeating: "NULL", count: count).joined(separator: ", ")
+                    for mode in ["force_generic_plan", "force_custom_plan"] {
+                        let plan = try await f.psql(
+                            """
+                            SET plan_cache_mode = \(mode);
+                            PREPARE \(mode) AS \(sql.text);
+                            EXPLAIN EXECUTE \(mode)(\(arguments))
+                            """
+                        )
+                        for name in ["card_poster_idx", "card_scan_idx"] { #expect(plan.contains(name), "\(plan)") }
+                        #expect(!plan.contains("Seq Scan on card"), "\(plan)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func textsAreMadeOnceForCallersOfAKind() async throws {
         try await withAssets { f in
             func text(_ caller: Caller) -> String {
