@@ -159,10 +159,12 @@ let package = Package(
         .executableTarget(
             name: "skyrow",
             dependencies: [
-                "SkyrowActions", "SkyrowHTTP", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel", "SkyrowPostgres",
+                "SkyrowActions", "SkyrowConcurrency", "SkyrowHTTP", "SkyrowJSON", "SkyrowMaintenance", "SkyrowModel",
+                "SkyrowPostgres",
                 "SkyrowRemote", "SkyrowServer", "SkyrowStore", "SkyrowSystem", "SkyrowProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
             ]
         ),
 

@@ -17,17 +17,21 @@ package struct WebRequest: Sendable {
     package var address: WebAddress
     /// Header fields in addition to the usual ones, with values of visible ASCII.
     package var fields: [(name: String, value: String)]
-    /// The fields of a form, sent with POST; nil for GET.
+    /// The fields of a form, sent with POST; nil for none.
     package var form: [(name: String, value: String)]?
+    /// A JSON text, sent with POST; nil for none. Its type is one of the fields.
+    package var json: String?
 
     package init(
         _ address: WebAddress,
         fields: [(name: String, value: String)] = [],
-        form: [(name: String, value: String)]? = nil
+        form: [(name: String, value: String)]? = nil,
+        json: String? = nil
     ) {
         self.address = address
         self.fields = fields
         self.form = form
+        self.json = json
     }
 }
 
@@ -217,7 +221,9 @@ private final class WebTransfer: Transfer {
         // So a name that moves to another address is followed, however busy its connections are.
         try handle.set(CURLOPT_MAXLIFETIME_CONN, 300)
         // libcurl copies the text.
-        if let form = request.form { try handle.set(CURLOPT_COPYPOSTFIELDS, WebForm.encoded(form)) }
+        if let posted = request.json ?? request.form.map({ WebForm.encoded($0) }) {
+            try handle.set(CURLOPT_COPYPOSTFIELDS, posted)
+        }
         if let certificates { try handle.set(CURLOPT_CAINFO, certificates) }
         if let proxy {
             try handle.set(CURLOPT_PROXY, proxy.description)
