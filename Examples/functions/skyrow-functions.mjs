@@ -168,7 +168,7 @@ class Client {
   /**
    * Returns the result of an action: `await context.skyrow.call("record:save", { records })`. Throws `FunctionError` with its code.
    *
-   * Options: `asMaster: true` for the rights of the master key, `asUser: id` to act as that user, `signal` to end it.
+   * Options: `asMaster: true` for the master key, `asUser: id` for the master key in the name of a user, `signal` to end the call.
    */
   async call(action, params = {}, { asMaster = false, asUser, signal = this.#signal } = {}) {
     if (!environment.SKYROW_ENDPOINT) throw new Error("SKYROW_ENDPOINT is not set.")

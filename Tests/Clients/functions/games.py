@@ -1,0 +1,2 @@
+def run(b): pass
+run_skygear = run
