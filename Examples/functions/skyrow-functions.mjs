@@ -220,8 +220,9 @@ function contextOf(call, head, signal) {
  */
 class HookRequest {
   #sent
-  #refusal
   #isDropped = false
+  /** undefined for a record that is not refused. */
+  refusal
 
   constructor({ record, original, changed }, context) {
     this.record = record
@@ -233,9 +234,9 @@ class HookRequest {
     this.#sent = structuredClone(record)
   }
 
-  /** Refuses this record; others of the same call are saved. */
+  /** Refuses this record; others of the same call are saved or deleted. */
   refuse(error) {
-    this.#refusal = error
+    this.refusal = error
   }
 
   /** Leaves the record out of an answer (`afterFetch`). */
@@ -243,8 +244,8 @@ class HookRequest {
     this.#isDropped = true
   }
 
+  /** What `beforeSave` and `afterFetch` say about the record. */
   verdict() {
-    if (this.#refusal) return { error: described(this.#refusal, this.context.requestId) }
     if (this.#isDropped) return { drop: true }
     // What is compared was read from the same text, so a number that JavaScript cannot hold exactly counts as unchanged.
     const set = {}
@@ -253,7 +254,8 @@ class HookRequest {
       set[name] = this.record[name] ?? null
     }
     const verdict = Object.keys(set).length ? { set } : {}
-    if (!isDeepStrictEqual(this.#sent._access, this.record._access)) verdict.access = this.record._access ?? null
+    const access = this.record._access
+    if (access && !isDeepStrictEqual(this.#sent._access, access)) verdict.access = access
     return verdict
   }
 }
@@ -276,15 +278,9 @@ function find(kind, key) {
 }
 
 async function answerHook({ trigger, body, isBatch }, param, context) {
-  if (trigger === "beforeQuery") {
-    const query = param.query ?? param
-    return (await body({ query, context, skyrow: context.skyrow })) ?? {}
-  }
-  if (trigger.endsWith("Login") || trigger.endsWith("Logout")) {
-    const user = param.record ?? param.user ?? param
-    await body({ user, context, skyrow: context.skyrow })
-    return {}
-  }
+  const { skyrow } = context
+  if (trigger === "beforeQuery") return (await body({ query: param.query, context, skyrow })) ?? {}
+  if (!param.records) return (await body({ user: param.user, context, skyrow })) ?? {}
   const requests = param.records.map((each) => new HookRequest(each, context))
   if (isBatch) {
     await body(requests)
@@ -297,7 +293,14 @@ async function answerHook({ trigger, body, isBatch }, param, context) {
       }
     }))
   }
-  return requests.map((request) => request.verdict())
+  const mayRefuse = trigger === "beforeSave" || trigger === "beforeDelete"
+  const failed = requests.find((request) => request.refusal)
+  if (failed && !mayRefuse) throw failed.refusal
+  const mayChange = trigger === "beforeSave" || trigger === "afterFetch"
+  return requests.map((request) => {
+    if (request.refusal) return { error: described(request.refusal, context.requestId) }
+    return mayChange ? request.verdict() : {}
+  })
 }
 
 async function answerHandler(body, param, context) {

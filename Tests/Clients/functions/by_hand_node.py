@@ -149,11 +149,16 @@ def check_hooks():
             {"set": {"title": "A"}}, {"drop": True}])
         expect("a query", server.send("hook", "beforeQuery:note", {"query": {"record_type": "note", "limit": 9}}), {
             "result": {"limit": 5}})
+        expect("a delete", server.hook("beforeDelete:note", {"title": "a"}, {"title": "kept"}), [
+            {}, {"error": {"code": 20005, "message": "It is kept."}}])
+        expect("after a save", server.hook("afterSave:note", {"title": "a"}), [{}])
+        late = server.send("hook", "afterSave:note", {"records": [{"record": {"title": "a"}}, {"record": {"title": "late"}}]})
+        expect("a failure after a save", late["error"], {"code": 20006, "message": "Too late."})
         user = {"_id": "user/1", "banned": True}
-        expect("a login", server.send("hook", "beforeLogin:user", {"record": user})["error"]["code"], 20004)
+        expect("a login", server.send("hook", "beforeLogin:user", {"user": user})["error"]["code"], 20004)
         user["banned"] = False
-        assert "error" not in server.send("hook", "beforeLogin:user", {"record": user})
-        server.send("hook", "afterLogin:user", {"record": user})
+        assert "error" not in server.send("hook", "beforeLogin:user", {"user": user})
+        server.send("hook", "afterLogin:user", {"user": user})
         expect("who logged in", server.op("seen")["result"], ["user/1"])
 
 

@@ -1,6 +1,6 @@
 // What by_hand_node.py calls.
 const {
-  define, beforeSave, afterFetch, beforeQuery, beforeLogin, afterLogin, handle, on, every, provider, FunctionError,
+  define, beforeSave, afterSave, beforeDelete, afterFetch, beforeQuery, beforeLogin, afterLogin, handle, on, every, provider, FunctionError,
 } = skyrow
 const seen = []
 
@@ -43,6 +43,13 @@ beforeSave("note", { batch: 10 }, async (requests) => {
   for (const request of requests) request.record.total = requests.length
 })
 beforeSave("*", () => {})
+beforeDelete("note", ({ record }) => {
+  if (record.title === "kept") throw new FunctionError(20005, "It is kept.")
+  record.title = "changed"
+})
+afterSave("note", ({ record }) => {
+  if (record.title === "late") throw new FunctionError(20006, "Too late.")
+})
 afterFetch("note", (request) => {
   if (request.record.hidden) request.drop()
   else request.record.title = request.record.title.toUpperCase()

@@ -18,7 +18,7 @@ define("deny", () => {
 define("crash", () => {
   throw new Error("secret-of-the-code")
 })
-define("count", async (_, { skyrow }) => {
+define("memos", async (_, { skyrow }) => {
   const { info } = await skyrow.call("record:query", { record_type: "memo", limit: 0, count: true }, { asMaster: true })
   return info.count
 })

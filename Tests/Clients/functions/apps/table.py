@@ -47,8 +47,8 @@ def crash():
     raise RuntimeError("secret-of-the-code")
 
 
-@skygear.op("count")
-def count():
+@skygear.op("memos")
+def memos():
     answer = SkygearContainer(api_key=options.masterkey).send_action(
         "record:query", {"record_type": "memo", "limit": 0, "count": True})
     return answer["info"]["count"]

@@ -24,11 +24,11 @@ BEGIN
     RAISE EXCEPTION 'secret-of-the-code';
 END
 $$;
-CREATE FUNCTION count() RETURNS bigint LANGUAGE sql STABLE BEGIN ATOMIC SELECT count(*) FROM memo; END;
+CREATE FUNCTION memos() RETURNS bigint LANGUAGE sql STABLE BEGIN ATOMIC SELECT count(*) FROM memo; END;
 
 SELECT _expose('echo(jsonb)', 'nothing'), _expose('add(double precision, double precision)', 'nothing'),
        _expose('greet(text)', 'nothing'), _expose('who()', 'user'), _expose('keyed()', 'key'), _expose('mastered()', 'master'),
-       _expose('refuse()', 'nothing'), _expose('deny()', 'nothing'), _expose('crash()', 'nothing'), _expose('count()', 'nothing');
+       _expose('refuse()', 'nothing'), _expose('deny()', 'nothing'), _expose('crash()', 'nothing'), _expose('memos()', 'nothing');
 
 CREATE FUNCTION check_memo() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
