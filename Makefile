@@ -34,7 +34,7 @@ test-tsan: ## Run the tests of what threads share under the thread sanitizer; a 
 	@scripts/setup test
 	@scripts/test-tsan $(ARGS)
 
-test-clients: ## Follow live queries and transfer files with clients from PyPI, which this downloads; ARGS="files --only curl" chooses
+test-clients: ## Follow live queries, transfer files and run functions with programs from PyPI, which this downloads; ARGS="files --only curl" chooses
 	@scripts/setup clients
 	@scripts/test-clients $(ARGS)
 
