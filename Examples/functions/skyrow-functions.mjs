@@ -103,9 +103,7 @@ const recordHook = (trigger) => (type, ...rest) => {
 }
 
 /** A hook of queries: `beforeQuery(type, options?, async ({ query, context }) => ({ predicate, limit }))`. */
-function beforeQuery(type, ...rest) {
-  addHook("beforeQuery", type, ...parts(rest, "beforeQuery"))
-}
+const beforeQuery = (type, ...rest) => addHook("beforeQuery", type, ...parts(rest, "beforeQuery"))
 
 /** A hook of accounts: `beforeLogin(options?, async ({ user, context }) => …)`. */
 const accountHook = (trigger) => (...rest) => addHook(trigger, "user", ...parts(rest, trigger))
@@ -126,9 +124,7 @@ function handle(path, ...rest) {
 }
 
 /** A timer: `every("0 4 * * *", "clean", async (context) => …)`. */
-function every(spec, name, body) {
-  register("timer", name, { name, spec }, body)
-}
+const every = (spec, name, body) => register("timer", name, { name, spec }, body)
 
 /** An event, such as "server-ready": `on(name, async (parameters) => …)`. Several functions may wait for the same. */
 function on(name, body) {
@@ -138,9 +134,7 @@ function on(name, body) {
 }
 
 /** A provider of identities: `provider(id, async (authData, context) => ({ principal_id, auth_data }))`. */
-function provider(id, body) {
-  register("provider", id, { type: "auth", id, name: id }, body)
-}
+const provider = (id, body) => register("provider", id, { type: "auth", id, name: id }, body)
 
 const skyrow = {
   FunctionError, define, handle, every, on, provider,
@@ -155,14 +149,12 @@ globalThis.skyrow = skyrow
 
 /** Calls Skyrow in the name of the caller, or with the master key. */
 class Client {
-  #token
+  #context
   #headers
-  #signal
 
-  constructor(token, headers, signal) {
-    this.#token = token
+  constructor(context, headers) {
+    this.#context = context
     this.#headers = headers
-    this.#signal = signal
   }
 
   /**
@@ -170,13 +162,14 @@ class Client {
    *
    * Options: `asMaster: true` for the master key, `asUser: id` for the master key in the name of a user, `signal` to end the call.
    */
-  async call(action, params = {}, { asMaster = false, asUser, signal = this.#signal } = {}) {
+  async call(action, params = {}, { asMaster = false, asUser, signal = this.#context.signal } = {}) {
     if (!environment.SKYROW_ENDPOINT) throw new Error("SKYROW_ENDPOINT is not set.")
     const byMaster = asMaster || asUser !== undefined
     const key = byMaster ? environment.SKYROW_MASTER_KEY : environment.SKYROW_API_KEY
     const headers = { ...this.#headers, "content-type": "application/json" }
     if (key) headers["x-skygear-api-key"] = key
-    if (this.#token && !byMaster) headers.authorization = `Bearer ${this.#token}`
+    const { token } = this.#context
+    if (token && !byMaster) headers.authorization = `Bearer ${token}`
     const parameters = asUser === undefined ? params : { ...params, _user_id: asUser }
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: action, params: parameters })
     const response = await fetch(`${environment.SKYROW_ENDPOINT}/rpc`, { method: "POST", headers, body, signal })
@@ -191,26 +184,50 @@ function log(level, message, fields) {
   process.stderr.write(`${JSON.stringify({ level, message, ...fields })}\n`)
 }
 
-function contextOf(call, head, signal) {
-  const sent = call.context ?? {}
-  const requestId = sent.request_id ?? head["x-skygear-request-id"]
-  const forwarded = head.traceparent ? { traceparent: head.traceparent } : {}
-  const writing = (level) => (message, fields) => log(level, message, { ...fields, request_id: requestId })
-  return {
+/** What a function learns about its call. */
+class Context {
+  #head
+  #response
+  #end
+  #gone
+
+  constructor(sent, head, response) {
+    this.#head = head
+    this.#response = response
+    this.#end = sent.deadline_ms === undefined ? undefined : performance.now() + sent.deadline_ms
     /** undefined for an anonymous caller. */
-    userId: sent.user_id,
-    roles: sent.roles ?? [],
-    isMaster: sent.access_key_type === "master",
-    requestId,
+    this.userId = sent.user_id
+    this.roles = sent.roles ?? []
+    this.isMaster = sent.access_key_type === "master"
+    this.requestId = sent.request_id ?? head["x-skygear-request-id"]
     /** 1 for a call by a client. */
-    depth: sent.depth ?? 1,
-    clientAddress: sent.client_address,
+    this.depth = sent.depth ?? 1
+    this.clientAddress = sent.client_address
     /** An access token of the caller, for the time of the call. */
-    token: sent.token,
-    /** Aborts at the end of the call's time, and when the caller has gone. */
-    signal,
-    skyrow: new Client(sent.token, forwarded, signal),
-    log: { debug: writing("debug"), info: writing("info"), warning: writing("warning"), error: writing("error") },
+    this.token = sent.token
+  }
+
+  /** Aborts at the end of the call's time, and when the caller has gone. */
+  get signal() {
+    if (this.#gone) return this.#gone.signal
+    const gone = this.#gone = new AbortController()
+    const after = (time, message) => setTimeout(() => gone.abort(new Error(message)), time)
+    const timer = this.#end && after(Math.max(0, this.#end - performance.now()), "The time of the call is over.")
+    this.#response.on("close", () => {
+      clearTimeout(timer)
+      gone.abort(new Error("The caller has gone."))
+    })
+    return gone.signal
+  }
+
+  get skyrow() {
+    const { traceparent } = this.#head
+    return new Client(this, traceparent ? { traceparent } : {})
+  }
+
+  get log() {
+    const writing = (level) => (message, fields) => log(level, message, { ...fields, request_id: this.requestId })
+    return { debug: writing("debug"), info: writing("info"), warning: writing("warning"), error: writing("error") }
   }
 }
 
@@ -230,9 +247,10 @@ class HookRequest {
     this.changed = changed ?? []
     this.isNew = !original
     this.context = context
-    this.skyrow = context.skyrow
     this.#sent = structuredClone(record)
   }
+
+  get skyrow() { return this.context.skyrow }
 
   /** Refuses this record; others of the same call are saved or deleted. */
   refuse(error) {
@@ -278,9 +296,7 @@ function find(kind, key) {
 }
 
 async function answerHook({ trigger, body, isBatch }, param, context) {
-  const { skyrow } = context
-  if (trigger === "beforeQuery") return (await body({ query: param.query, context, skyrow })) ?? {}
-  if (!param.records) return (await body({ user: param.user, context, skyrow })) ?? {}
+  if (!param.records) return (await body({ query: param.query, user: param.user, context, skyrow: context.skyrow })) ?? {}
   const requests = param.records.map((each) => new HookRequest(each, context))
   if (isBatch) {
     await body(requests)
@@ -357,20 +373,21 @@ function isSigned(head, body) {
 }
 
 /** Reads a body; null when it is too large. */
-async function bodyOf(request) {
-  if (Number(request.headers["content-length"]) > maximumBody) return null
+const bodyOf = (request) => new Promise((done, fail) => {
+  if (Number(request.headers["content-length"]) > maximumBody) return done(null)
   const chunks = []
   let size = 0
-  for await (const chunk of request) {
+  request.on("data", (chunk) => {
     size += chunk.length
-    if (size > maximumBody) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
+    if (size <= maximumBody) return chunks.push(chunk)
+    request.pause()
+    done(null)
+  })
+  request.on("end", () => done(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+  request.on("error", fail)
+})
 
 function respond(response, status, value) {
-  // The caller may have gone.
   if (response.destroyed) return
   const body = Buffer.from(JSON.stringify(value))
   const head = { "Content-Type": "application/json", "Content-Length": body.length }
@@ -396,18 +413,12 @@ async function serve(request, response) {
   }
   if (typeof call?.kind !== "string") return respond(response, 400, refusal(107, "The body is no call."))
 
-  const gone = new AbortController()
-  response.on("close", () => gone.abort(new Error("The caller has gone.")))
-  const deadline = call.context?.deadline_ms
-  const timer = deadline > 0 && setTimeout(() => gone.abort(new Error("The time of the call is over.")), deadline)
-  const context = contextOf(call, request.headers, gone.signal)
+  const context = new Context(call.context ?? {}, request.headers, response)
   let result
   try {
     result = { result: (await answer(call, context)) ?? null }
   } catch (error) {
     result = { error: described(error, context.requestId) }
-  } finally {
-    clearTimeout(timer)
   }
   respond(response, 200, result)
 }
@@ -447,8 +458,10 @@ async function listen(options) {
 }
 
 const isAnswered = (path) => new Promise((done) => {
-  const socket = connect(path, () => done(true)).on("error", () => done(false))
-  socket.on("connect", () => socket.destroy())
+  connect(path).on("error", () => done(false)).on("connect", function () {
+    done(true)
+    this.destroy()
+  })
 })
 
 function end() {
