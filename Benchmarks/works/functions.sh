@@ -13,7 +13,7 @@ free_port() { echo $((FIRST_PORT + 60 + $1)); }
 start_functions() {
     local name=$1 port=$2
     shift 2
-    (cd "$WORK/functions" && exec env SKYROW_ENDPOINT="http://127.0.0.1:$PORT" API_KEY="$API_KEY" MASTER_KEY="$MASTER_KEY" \
+    (cd "$WORK/functions" && exec setpriv --pdeathsig TERM env SKYROW_ENDPOINT="http://127.0.0.1:$PORT" API_KEY="$API_KEY" MASTER_KEY="$MASTER_KEY" \
         DATABASE_URL="postgresql://postgres@/bench?host=$CLUSTER" LOG_LEVEL=ERROR "$@") >>"$WORK/$name.log" 2>&1 &
     FUNCTION_SERVERS+=("$!")
     until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do

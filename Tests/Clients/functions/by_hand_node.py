@@ -75,7 +75,7 @@ def check_calls():
             "name": "beforeSave:note", "type": "note", "trigger": "beforeSave", "batch": 100, "when": ["create"],
             "fields": ["title"]})
         expect("the handlers", [(each["name"], each["methods"], each["key_required"]) for each in kinds["handler"]], [
-            ("web:hello", ["GET"], False), ("web:hello", ["POST"], True), ("web:hello", ["PUT"], True),
+            ("web:hello", ["GET"], False), ("web:object", ["POST"], True), ("web:object", ["PUT"], True),
             ("web:tree:", ["GET"], False), ("web:bytes", ["GET"], False)])
         expect("the timers", kinds["timer"], [{"name": "clean", "spec": "0 4 * * *"}])
         expect("the events", kinds["event"], [{"name": "server-ready"}])
@@ -166,7 +166,7 @@ def check_handlers():
     with node(free_address(), APPS / "by_hand.mjs").await_ready() as server:
         text = server.handler("GET", "web:hello", "/web/hello", query="name=A%20B", header={"X-One": ["1"]})
         expect("a text", text, (200, {"content-type": ["text/plain; charset=utf-8"]}, b"Hello A B 1"))
-        json_ = server.handler("PUT", "web:hello", "/web/hello", body=b'{"a":1}')
+        json_ = server.handler("PUT", "web:object", "/web/object", body=b'{"a":1}')
         expect("JSON", (json_[1], json.loads(json_[2])), (
             {"content-type": ["application/json"]}, {"method": "PUT", "got": {"a": 1}}))
         status, header, body = server.handler("GET", "web:tree:", "/web/tree/a/b")

@@ -63,7 +63,7 @@ afterLogin(({ user }) => {
 })
 
 handle("/web/hello", ({ query, headers }) => `Hello ${query.get("name")} ${headers.get("X-One")}`)
-handle("/web/hello", { methods: ["POST", "PUT"], key: true }, (request) => ({ method: request.method, got: request.json() }))
+handle("/web/object", { methods: ["POST", "PUT"], key: true }, (request) => ({ method: request.method, got: request.json() }))
 handle("/web/tree/", ({ path }) => new Response(path, { status: 201, headers: { "X-Path": path } }))
 handle("/web/bytes", () => new Uint8Array([0, 255]))
 on("server-ready", () => seen.push("ready"))
