@@ -35,7 +35,7 @@ def check_signatures():
     head = signed(SECRET, body, at=1614265330, id="msg_p5jXN8AQM9LWM0D4loKWxJek")
     expect("the signature", head["webhook-signature"], "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
 
-    with node(address := free_address(), APPS / "by_hand.mjs", SKYROW_FUNCTION_SECRET=f"other {SECRET}") as server:
+    with node(free_address(), APPS / "by_hand.mjs", SKYROW_FUNCTION_SECRET=f"other {SECRET}") as server:
         server.logged("listens")
         call = json.dumps({"kind": "event", "name": "init"}).encode()
         now = time.time()
@@ -69,7 +69,8 @@ def check_calls():
         expect("a function", kinds["op"][0], {
             "name": "hello", "key_required": False, "user_required": True, "roles": ["friend"], "summary": "Greets.",
             "timeout": "2s", "read_only": True, "rate_limit": 5})
-        expect("the hooks", [(hook["name"], hook["batch"]) for hook in kinds["hook"] if hook["trigger"] == "beforeSave"], [
+        hooks = [(hook["name"], hook["batch"]) for hook in kinds["hook"] if hook["trigger"] == "beforeSave"]
+        expect("the hooks", hooks, [
             ("beforeSave:note", 100), ("beforeSave:note-2", 10), ("beforeSave:*", 100)])
         expect("a hook", kinds["hook"][0], {
             "name": "beforeSave:note", "type": "note", "trigger": "beforeSave", "batch": 100, "when": ["create"],

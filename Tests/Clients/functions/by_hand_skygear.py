@@ -1,4 +1,4 @@
-"""py-skygear with every decorator, called as the service calls it, on the database of a service that has no functions."""
+"""py-skygear with every decorator, called as the service calls it, on the database of a service without functions."""
 
 import json
 import shutil
@@ -11,7 +11,8 @@ from setting import APPS, FunctionService, expect, free_address
 #: The fields of the types that the app reads and writes.
 SCHEMA = {
     "memo": {"fields": [
-        {"name": "text", "type": "string"}, {"name": "length", "type": "integer"}, {"name": "number", "type": "integer"},
+        {"name": "text", "type": "string"}, {"name": "length", "type": "integer"},
+        {"name": "number", "type": "integer"},
         {"name": "note", "type": "string"}, {"name": "locked", "type": "boolean"}]},
     "page": {"fields": [{"name": "text", "type": "string"}, {"name": "n", "type": "integer"}]},
 }
@@ -22,7 +23,8 @@ TYPED = {
     "asset": {"$type": "asset", "$name": "a.png", "$content_type": "image/png"},
     "unknown": {"$type": "unknown", "$underlying_type": "money"},
     "record": {"$type": "record", "$record": {"_id": "memo/1", "text": "a"}},
-    "text": "a", "number": 1, "nothing": None, "list": [1], "object": {"a": 1}, "other": {"$type": "relation", "$name": "x"},
+    "text": "a", "number": 1, "nothing": None, "list": [1], "object": {"a": 1},
+    "other": {"$type": "relation", "$name": "x"},
 }
 KINDS = {
     "date": "datetime", "place": "Location", "reference": "Reference", "asset": "Asset", "unknown": "UnknownValue",
@@ -101,7 +103,8 @@ def check_calls_back(server: Server, service: FunctionService):
     context = {"user_id": ann}
     expect("as master", server.op("save:as-master", {"text": "a"}, context=context)["result"], {
         "saved": ["page/master"], "found": [1]})
-    expect("as a user", server.op("save:as-user", {"text": "b"}, context=context)["result"], {"owner": ann, "found": ["b"]})
+    expect("as a user", server.op("save:as-user", {"text": "b"}, context=context)["result"], {
+        "owner": ann, "found": ["b"]})
     expect("a refusal", server.op("save:refused")["result"], 103)
     service.save({"_id": "memo/1", "text": "a"}, master=True)
     expect("SQL", server.op("query:sql")["result"], [["1", "a"]])

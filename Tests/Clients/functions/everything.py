@@ -87,8 +87,10 @@ def check_callers(service: FunctionService, ann: dict):
 
 def check_calls_back(service: FunctionService, ann: dict):
     token = ann["access_token"]
-    expect("as master", service.function("save:as-master", {"text": "a"}, token), {"saved": ["page/master"], "found": [1]})
-    expect("as a user", service.function("save:as-user", {"text": "b"}, token), {"owner": ann["user_id"], "found": ["b"]})
+    expect("as master", service.function("save:as-master", {"text": "a"}, token), {
+        "saved": ["page/master"], "found": [1]})
+    expect("as a user", service.function("save:as-user", {"text": "b"}, token), {
+        "owner": ann["user_id"], "found": ["b"]})
     expect("a refusal", service.function("save:refused"), 103)
 
 
@@ -109,9 +111,11 @@ def check_hooks(service: FunctionService):
     expect("SQL in a function", service.function("query:sql"), [["1", "shared"]])
     expect("the row", service.psql("SELECT length, number FROM memo WHERE _id = '1'"), "6|4")
 
-    outcomes = service.save({"_id": "memo/2", "text": "a"}, {"_id": "memo/3", "text": ""}, {"_id": "memo/4", "text": "b"}, master=True)
+    texts = {2: "a", 3: "", 4: "b"}
+    outcomes = service.save(*({"_id": f"memo/{n}", "text": text} for n, text in texts.items()), master=True)
     expect("one of three", [each.get("code") for each in outcomes], [None, 20010, None])
-    expect("its error", (outcomes[1]["message"], outcomes[1]["info"]), ("A memo needs a text.", {"arguments": ["text"]}))
+    error = outcomes[1]
+    expect("its error", (error["message"], error["info"]), ("A memo needs a text.", {"arguments": ["text"]}))
     atomic = refusal(lambda: service.save({"_id": "memo/5", "text": "a"}, {"_id": "memo/6"}, master=True, atomic=True))
     expect("all or nothing", atomic.code, 115)
     expect("what is stored", service.psql("SELECT string_agg(_id, ' ' ORDER BY _id) FROM memo"), "1 2 4")
@@ -157,7 +161,8 @@ def check_provider(service: FunctionService):
 
 def check_events(service: FunctionService):
     expect("a start", ["ready"] in service.function("seen"), True)
-    service.call("schema:create", {"record_types": {"extra": {"fields": [{"name": "a", "type": "string"}]}}}, master=True)
+    extra = {"extra": {"fields": [{"name": "a", "type": "string"}]}}
+    service.call("schema:create", {"record_types": extra}, master=True)
 
     def is_told():
         return any(entry[0] == "schema" and "extra" in entry for entry in service.function("seen"))

@@ -62,7 +62,8 @@ def answers(service: FunctionService) -> bool:
 
 def check_scores(service: FunctionService, token: str):
     points = {"ann": 900, "bob": 20_000, "carl": 1500}
-    saved = service.save(*({"_id": f"score/{player}", "player": player, "points": each} for player, each in points.items()), token=token)
+    scores = [{"_id": f"score/{player}", "player": player, "points": each} for player, each in points.items()]
+    saved = service.save(*scores, token=token)
     expect("levels", [record["level"] for record in saved], ["bronze", "gold", "silver"])
     [refused] = service.save({"_id": "score/dora", "player": "dora", "points": 1_000_001}, token=token)
     expect("too many points", (refused["code"], refused["info"]), (20001, {"arguments": ["points"]}))

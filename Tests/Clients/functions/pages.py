@@ -1,7 +1,7 @@
 """Documentation/Functions.md, followed from top to bottom by a shell.
 
-A section with commands gets a service of its own. Blocks that name a file are files of the reader, those of `sh` are run, and what is
-below them is compared. Other blocks of JavaScript are loaded, since they must register what they show.
+Each section with commands gets a service. Blocks that name a file are files of the reader, those of `sh` are run, and
+what is below them is compared. Other blocks of JavaScript are loaded, since they must register what they show.
 """
 
 import json

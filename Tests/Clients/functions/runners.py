@@ -8,7 +8,8 @@ from setting import APPS, PATIENCE, FunctionService, Refusal, expect, refusal
 
 FIELDS = {
     "memo": {"fields": [
-        {"name": "text", "type": "string"}, {"name": "length", "type": "integer"}, {"name": "locked", "type": "boolean"}]},
+        {"name": "text", "type": "string"}, {"name": "length", "type": "integer"},
+        {"name": "locked", "type": "boolean"}]},
     "trace": {"fields": [{"name": "text", "type": "string"}]},
 }
 
@@ -109,7 +110,8 @@ def check_forms(service: FunctionService):
     expect("the path", service.post("/add", {"args": arguments}), (200, {"result": 3}))
     expect("the action", service.post("/", {"action": "add", "args": arguments}), (200, {"result": 3}))
     expect("no key", service.post("/keyed", {})[0], 401)
-    expect("a wrong token", service.post("/add", {"args": arguments, "access_token": "wrong"})[1].get("error", {}).get("code"), 104)
+    _, wrong = service.post("/add", {"args": arguments, "access_token": "wrong"})
+    expect("a wrong token", wrong.get("error", {}).get("code"), 104)
     status, body = service.post("/refuse", {})
     expect("a refusal", (status, body["error"]["code"], body["error"]["info"]), (500, 20001, {"why": "because"}))
 
@@ -131,10 +133,13 @@ def check_hooks(service: FunctionService, runner: Runner):
     traced("saved-1", "one")
     [saved] = service.save({"_id": "memo/1", "locked": True}, token=token)
     expect("a partial update", (saved["text"], saved["length"], saved["locked"]), ("one", 3, True))
-    outcomes = service.save({"_id": "memo/2", "text": "two"}, {"_id": "memo/3", "text": " "}, {"_id": "memo/4", "text": "four"}, token=token)
+    given = {2: "two", 3: " ", 4: "four"}
+    outcomes = service.save(*({"_id": f"memo/{n}", "text": text} for n, text in given.items()), token=token)
     expect("one of three", [each.get("code") for each in outcomes], [None, 20010, None])
-    expect("its error", (outcomes[1]["message"], outcomes[1]["info"]), ("A memo needs a text.", {"arguments": ["text"]}))
-    atomic = refusal(lambda: service.save({"_id": "memo/5", "text": "a"}, {"_id": "memo/6", "text": ""}, token=token, atomic=True))
+    error = outcomes[1]
+    expect("its error", (error["message"], error["info"]), ("A memo needs a text.", {"arguments": ["text"]}))
+    both = [{"_id": "memo/5", "text": "a"}, {"_id": "memo/6", "text": ""}]
+    atomic = refusal(lambda: service.save(*both, token=token, atomic=True))
     expect("all or nothing", atomic.code, 115)
     [refused] = service.save({"_id": "memo/1", "text": ""}, token=token)
     expect("a refused update", refused["code"], 20010)

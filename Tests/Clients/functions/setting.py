@@ -83,7 +83,8 @@ class FunctionService(Service):
     # Calls
 
     def post(self, path: str, body: dict, headers: dict | None = None) -> tuple[int, dict]:
-        status, _, content = self.request("POST", path, json.dumps(body), {"Content-Type": "application/json", **(headers or {})})
+        head = {"Content-Type": "application/json", **(headers or {})}
+        status, _, content = self.request("POST", path, json.dumps(body), head)
         return status, json.loads(content)
 
     def request(self, method: str, path: str, body: str | bytes | None = None, headers: dict | None = None):

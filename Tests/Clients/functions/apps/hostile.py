@@ -14,7 +14,8 @@ MEGABYTE = 1 << 20
 
 
 def framed(body: bytes, status: str = "200 OK", *fields: str, length: int | None = None) -> bytes:
-    head = [f"HTTP/1.1 {status}", "Content-Type: application/json", f"Content-Length: {len(body) if length is None else length}", *fields]
+    length = len(body) if length is None else length
+    head = [f"HTTP/1.1 {status}", "Content-Type: application/json", f"Content-Length: {length}", *fields]
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
@@ -104,7 +105,7 @@ def respond(call: dict, connection: socket.socket) -> bool:
     if call["kind"] == "event":
         names = [{"name": name} for name in RESPONSES]
         hook = {"name": "guard", "type": "guarded", "trigger": "beforeSave", "batch": 100}
-        init = {"protocol": "skyrow/1", "op": names, "hook": [hook], "handler": [], "timer": [], "event": [], "provider": []}
+        init = {"protocol": "skyrow/1", "op": names, "hook": [hook]}
         connection.sendall(framed(result(init)))
         return True
     response = RESPONSES["ok"]
@@ -126,8 +127,9 @@ def respond(call: dict, connection: socket.socket) -> bool:
 
 #: What a hook answers of one record.
 VERDICTS = {
-    "none": [], "two": [{}, {}], "object": {}, "text": ["yes"], "unknown": [{"allow": True}], "reserved": [{"set": {"_id": "guarded/2"}}],
-    "set-list": [{"set": []}], "access-text": [{"access": "all"}], "typed": [{"set": {"note": {"$type": "date", "$date": "soon"}}}],
+    "none": [], "two": [{}, {}], "object": {}, "text": ["yes"], "unknown": [{"allow": True}],
+    "reserved": [{"set": {"_id": "guarded/2"}}], "set-list": [{"set": []}], "access-text": [{"access": "all"}],
+    "typed": [{"set": {"note": {"$type": "date", "$date": "soon"}}}],
 }
 
 
