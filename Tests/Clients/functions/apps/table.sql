@@ -30,20 +30,28 @@ SELECT _expose('echo(jsonb)', 'nothing'), _expose('add(double precision, double 
        _expose('greet(text)', 'nothing'), _expose('who()', 'user'), _expose('keyed()', 'key'), _expose('mastered()', 'master'),
        _expose('refuse()', 'nothing'), _expose('deny()', 'nothing'), _expose('crash()', 'nothing'), _expose('memos()', 'nothing');
 
-CREATE FUNCTION check_memo() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION fill_memo() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    IF btrim(coalesce(NEW.text, '')) = '' THEN
-        RAISE EXCEPTION 'A memo needs a text.'
-            USING ERRCODE = 'SKAPP', DETAIL = '{"code": 20010, "info": {"arguments": ["text"]}}';
-    END IF;
     NEW.text := btrim(NEW.text);
     NEW.length := length(NEW.text);
     RETURN NEW;
 END
 $$;
-CREATE TRIGGER check_memo BEFORE INSERT OR UPDATE ON memo FOR EACH ROW EXECUTE FUNCTION check_memo();
+CREATE TRIGGER fill_memo BEFORE INSERT OR UPDATE ON memo FOR EACH ROW EXECUTE FUNCTION fill_memo();
 
-CREATE FUNCTION keep_memo() RETURNS trigger LANGUAGE plpgsql AS $$
+-- After the write, when the row is whole: a save of some fields is an INSERT that turns into an UPDATE.
+CREATE FUNCTION check_memo() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF coalesce(NEW.text, '') = '' THEN
+        RAISE EXCEPTION 'A memo needs a text.'
+            USING ERRCODE = 'SKAPP', DETAIL = '{"code": 20010, "info": {"arguments": ["text"]}}';
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER check_memo AFTER INSERT OR UPDATE ON memo FOR EACH ROW EXECUTE FUNCTION check_memo();
+
+CREATE FUNCTION keep_memo() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF OLD.locked THEN RAISE EXCEPTION 'This memo is locked.' USING ERRCODE = 'SKAPP', DETAIL = '{"code": 20011}'; END IF;
     RETURN OLD;
@@ -56,8 +64,7 @@ BEGIN
     IF TG_OP = 'DELETE' THEN
         INSERT INTO trace (_id, text) VALUES ('deleted-' || OLD._id, OLD.text);
     ELSE
-        INSERT INTO trace (_id, text) VALUES ('saved-' || NEW._id, NEW.text)
-        ON CONFLICT (_database, _id) DO UPDATE SET text = excluded.text;
+        INSERT INTO trace (_id, text) VALUES ('saved-' || NEW._id, NEW.text) ON CONFLICT DO NOTHING;
     END IF;
     RETURN NULL;
 END
