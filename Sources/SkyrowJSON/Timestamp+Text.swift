@@ -221,7 +221,7 @@ private func putPair(_ value: Int, at bytes: UnsafeMutablePointer<UInt8>) {
 }
 
 @inline(__always)
-func floorDivide(_ value: Int, by divisor: Int) -> (quotient: Int, remainder: Int) {
+package func floorDivide(_ value: Int, by divisor: Int) -> (quotient: Int, remainder: Int) {
     let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
 }
@@ -229,7 +229,7 @@ func floorDivide(_ value: Int, by divisor: Int) -> (quotient: Int, remainder: In
 // The proleptic Gregorian calendar by eras of 400 years that begin in March
 // (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 
-func daysFromEpoch(year: Int, month: Int, day: Int) -> Int {
+package func daysFromEpoch(year: Int, month: Int, day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400
     let yearOfEra = year - era * 400
@@ -238,7 +238,7 @@ func daysFromEpoch(year: Int, month: Int, day: Int) -> Int {
     return era * 146_097 + dayOfEra - daysFromMarchOfYearZero
 }
 
-func civilDate(daysFromEpoch days: Int) -> (year: Int, month: Int, day: Int) {
+package func civilDate(daysFromEpoch days: Int) -> (year: Int, month: Int, day: Int) {
     let days = days + daysFromMarchOfYearZero
     let era = (days >= 0 ? days : days - 146_096) / 146_097
     let dayOfEra = days - era * 146_097
@@ -250,7 +250,7 @@ func civilDate(daysFromEpoch days: Int) -> (year: Int, month: Int, day: Int) {
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
 }
 
-func daysInMonth(_ month: Int, year: Int) -> Int {
+package func daysInMonth(_ month: Int, year: Int) -> Int {
     switch month {
     case 4, 6, 9, 11: 30
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

@@ -184,6 +184,8 @@ public indirect enum ErrorInfo: Hashable, Sendable {
     case error(SkyrowError)
     /// The stored record that did not meet a precondition.
     case record(Record)
+    /// Any other value, as a function of the application returned it.
+    case json(JSONText)
 }
 
 extension SkyrowError {

@@ -65,6 +65,8 @@ extension JSONWriter {
             self.error(error)
         case .record(let record):
             self.record(record)
+        case .json(let text):
+            json(text)
         }
     }
 }
