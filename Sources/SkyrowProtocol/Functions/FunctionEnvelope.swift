@@ -1,4 +1,4 @@
-package import SkyrowJSON
+import SkyrowJSON
 package import SkyrowModel
 
 /// The JSON of calls of function servers and of their answers, in both dialects.

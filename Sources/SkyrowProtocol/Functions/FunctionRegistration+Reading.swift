@@ -1,5 +1,5 @@
-package import SkyrowJSON
-package import SkyrowModel
+import SkyrowJSON
+import SkyrowModel
 
 extension FunctionRegistration {
     /// The protocol by which a server selects the dialect `skyrow/1`.
