@@ -2010,6 +2010,7 @@ CREATE TABLE _idempotency (
     fingerprint bytea NOT NULL,
     answer bytea,
     created_at timestamptz NOT NULL DEFAULT now(),
+    leased_until timestamptz,
     PRIMARY KEY (scope, key)
 );
 CREATE INDEX ON _idempotency (created_at);
@@ -2019,6 +2020,8 @@ COMMENT ON COLUMN _idempotency.key IS 'The key that the request carried.';
 COMMENT ON COLUMN _idempotency.fingerprint IS 'SHA-256 of the request; if it differs, the key was reused.';
 COMMENT ON COLUMN _idempotency.answer IS 'The response to the first request.';
 COMMENT ON COLUMN _idempotency.created_at IS 'When the first request came.';
+COMMENT ON COLUMN _idempotency.leased_until IS
+    'Until when the first request may still run outside of a transaction; NULL: it does not.';
 
 -- Rules of record types -----------------------------------------------------------------------------------------------
 
@@ -2669,6 +2672,31 @@ CREATE TRIGGER _announce
     ON _key FOR EACH ROW EXECUTE FUNCTION _announce_keys();
 CREATE TRIGGER _announce_all AFTER TRUNCATE ON _key
     FOR EACH STATEMENT EXECUTE FUNCTION _announce_keys();
+
+CREATE FUNCTION _announce_functions() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM _notify('session', '/functions');
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _announce_functions() IS 'Notifies every process that functions or hooks have changed.';
+
+-- A process reads it at its start, so that hooks are known before a function server is up.
+CREATE TABLE _function_server (
+    name text COLLATE "C" PRIMARY KEY CHECK (octet_length(name) >= 1 AND octet_length(name) <= 255),
+    digest bytea NOT NULL CHECK (octet_length(digest) = 32),
+    registration jsonb NOT NULL CHECK (jsonb_typeof(registration) = 'object'),
+    registered_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE _function_server IS 'What each function server has registered; rows of servers that the settings do not name are ignored.';
+COMMENT ON COLUMN _function_server.name IS 'The name of the server in the settings.';
+COMMENT ON COLUMN _function_server.digest IS 'SHA-256 of the registration as the service wrote it, by which an equal one is recognized.';
+COMMENT ON COLUMN _function_server.registration IS 'Its functions, hooks, handlers, timers, providers and events.';
+COMMENT ON COLUMN _function_server.registered_at IS 'When it last registered something else than before.';
+CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE ON _function_server
+    FOR EACH ROW EXECUTE FUNCTION _announce_functions();
+CREATE TRIGGER _announce_all AFTER TRUNCATE ON _function_server
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_functions();
 
 -- Processes keep files open. An upload changes only a row that is expected, so it sends no notice, and one of many rows sends one.
 CREATE FUNCTION _announce_files() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER

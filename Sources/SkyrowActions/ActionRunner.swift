@@ -9,7 +9,7 @@ package import SkyrowProtocol
 /// let outcome = await runner.run(call, id: id)
 /// ```
 ///
-/// ``prepare(_:from:parameters:rules:in:)`` does everything that needs the bytes of the request, ``run(_:live:on:id:)``
+/// ``prepare(_:from:parameters:rules:in:)`` does everything that needs the bytes of the request, ``run(_:live:on:deadline:id:)``
 /// everything that waits.
 package struct ActionRunner: Sendable {
     package let service: ActionService
@@ -21,7 +21,7 @@ package struct ActionRunner: Sendable {
         self.refusal = refusal
     }
 
-    /// Authenticates and admits a call, and reads its parameters; ``run(_:live:on:id:)`` reports what fails.
+    /// Authenticates and admits a call, and reads its parameters; ``run(_:live:on:deadline:id:)`` reports what fails.
     ///
     /// - Parameter envelope: which parameters are allowed besides those of the action; nil ignores unknown ones.
     package func prepare(
@@ -32,15 +32,7 @@ package struct ActionRunner: Sendable {
         in envelope: KnownParameters.Envelope?
     ) -> PreparedCall {
         let description = entry.description
-        let caller = Result { () throws(SkyrowError) in
-            let caller = Result { () throws(SkyrowError) in
-                if let refusal { throw refusal }
-                return try service.cachedCaller(sender.credentials, for: description)
-            }
-            // Calls with wrong credentials count, too.
-            try service.admit(description, from: sender.client, by: (try? caller.get()) ?? nil)
-            return try caller.get()
-        }
+        let caller = admitted(sender, for: description)
         let action = Result { () throws(SkyrowError) in
             // The parameters of a refused call are not read.
             _ = try caller.get()
@@ -48,6 +40,29 @@ package struct ActionRunner: Sendable {
             return try entry.read(parameters, rules: rules)
         }
         return PreparedCall(description: description, sender: sender, rules: rules, caller: caller, action: action)
+    }
+
+    /// Counts a call, and returns its caller if that is known without the database.
+    private func admitted(_ sender: Sender, for action: ActionDescription) -> Result<Caller?, SkyrowError> {
+        Result { () throws(SkyrowError) in
+            let caller = Result { () throws(SkyrowError) in
+                if let refusal { throw refusal }
+                return try service.cachedCaller(sender.credentials, for: action)
+            }
+            // Calls with wrong credentials count, too.
+            try service.admit(action, from: sender.client, by: (try? caller.get()) ?? nil)
+            return try caller.get()
+        }
+    }
+
+    /// Counts a call and returns its caller; throws why the credentials are not sufficient, which is observed.
+    func caller(of sender: Sender, for action: ActionDescription, id: RequestID) async throws(SkyrowError) -> Caller {
+        do throws(SkyrowError) {
+            return try await caller(admitted(sender, for: action), sender, for: action)
+        } catch {
+            noteRefusedKey(error, sender, id)
+            throw error
+        }
     }
 
     /// Returns the caller of a connection's credentials; throws what a call with them would.
@@ -73,15 +88,17 @@ package struct ActionRunner: Sendable {
     /// - Parameters:
     ///   - live: the subscriptions of the connection; nil when it cannot have any.
     ///   - connection: the WebSocket or event stream of the call; nil for an ordinary request, whose response can renew a token.
+    ///   - deadline: when the request ends; nil if functions do not depend on it.
     package func run(
         _ call: PreparedCall,
         live: LiveSession? = nil,
         on connection: (any CallConnection)? = nil,
+        deadline: ContinuousClock.Instant? = nil,
         id: RequestID
     ) async -> CallOutcome {
         // A read of a client waits for its admission; the master key's does not.
         guard call.description.cost == .read, case .success(let known) = call.caller, known?.isOperator != true else {
-            return await run(call, nil, live, connection, id)
+            return await run(call, nil, live, connection, deadline, id)
         }
         let turn = ReadTurn(of: call.sender.client, in: service.reads)
         do throws(SkyrowError) {
@@ -90,7 +107,7 @@ package struct ActionRunner: Sendable {
             return CallOutcome(.failure(error.reported(as: id)), of: known?.userID)
         }
         defer { turn.leave() }
-        return await run(call, turn, live, connection, id)
+        return await run(call, turn, live, connection, deadline, id)
     }
 
     private func run(
@@ -98,11 +115,12 @@ package struct ActionRunner: Sendable {
         _ turn: ReadTurn?,
         _ live: LiveSession?,
         _ connection: (any CallConnection)?,
+        _ deadline: ContinuousClock.Instant?,
         _ id: RequestID
     ) async -> CallOutcome {
         let caller: Caller
         do throws(SkyrowError) {
-            caller = try await self.caller(of: call)
+            caller = try await self.caller(call.caller, call.sender, for: call.description)
         } catch {
             noteRefusedKey(error, call.sender, id)
             return CallOutcome(.failure(error.reported(as: id)), isRefused: true)
@@ -137,7 +155,9 @@ package struct ActionRunner: Sendable {
                     turn: turn,
                     live: live,
                     on: connection,
-                    rules: call.rules
+                    rules: call.rules,
+                    deadline: deadline,
+                    functionDepth: service.callToken(of: credentials)?.depth ?? 0
                 )
             )
             return CallOutcome(.success(result), of: caller.userID, renewedToken: renewedToken)
@@ -147,11 +167,15 @@ package struct ActionRunner: Sendable {
     }
 
     /// Returns the caller; throws why the credentials are not sufficient, which is observed.
-    private func caller(of call: PreparedCall) async throws(SkyrowError) -> Caller {
-        switch call.caller {
+    private func caller(
+        _ known: Result<Caller?, SkyrowError>,
+        _ sender: Sender,
+        for action: ActionDescription
+    ) async throws(SkyrowError) -> Caller {
+        switch known {
         case .success(let caller?): return caller
         case .success(nil):
-            let caller = try await service.authenticate(call.sender.credentials, for: call.description)
+            let caller = try await service.authenticate(sender.credentials, for: action)
             try service.admit(caller)
             return caller
         case .failure(let error):

@@ -100,7 +100,10 @@ package final class ActionService: Service, Sendable {
         let fileCache = shared.files
         self.fileCache = fileCache
         files = configuration.files.map { FileState($0, fileCache, now: clock.now) }
-        functions = FunctionState(runner: configuration.functions?.runner)
+        functions = FunctionState(
+            runner: configuration.functions?.runner,
+            servers: configuration.functions?.servers ?? []
+        )
         live = LiveDispatcher(configuration.live, store: store, clock: clock, links: files?.links, observe: observe)
     }
 
@@ -133,6 +136,8 @@ package final class ActionService: Service, Sendable {
                 group.addTask { await self.heldSessions.run(self) }
                 group.addTask { await self.prepareFiles() }
                 group.addTask { await self.keepFilesPeriodically() }
+                group.addTask { await self.keepFunctions() }
+                group.addTask { await self.sendFunctionEvents() }
             }
         }
         files?.forget()

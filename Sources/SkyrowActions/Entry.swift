@@ -82,7 +82,7 @@ extension ActionService {
 package enum ActionTable {
     package static let all: [any AnyEntry] =
         records + schema + access + accounts + accountLife + codes + factors
-        + providers + sessions + roles + relations + keys + live + changes + files
+        + providers + sessions + roles + relations + keys + live + changes + files + functions
 
     private static let ordinals = Dictionary(uniqueKeysWithValues: zip(all.map(\.description.name), 0...))
 
@@ -94,9 +94,11 @@ package enum ActionTable {
     /// `; the nearest is record:save`, for the error about a misspelled name; empty when no name is near.
     ///
     /// Only names of at most 64 bytes are compared.
-    package static func suggestion(for name: String) -> String {
+    ///
+    /// - Parameter others: further names, those of functions.
+    package static func suggestion(for name: String, besides others: [String] = []) -> String {
         guard name.utf8.count <= 64,
-            let nearest = nearestName(to: name, of: all.map(\.description.name.rawValue))
+            let nearest = nearestName(to: name, of: all.map(\.description.name.rawValue) + others)
         else { return "" }
         return "; the nearest is \(nearest)"
     }

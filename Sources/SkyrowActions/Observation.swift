@@ -89,6 +89,8 @@ package enum Observation: Sendable, Hashable {
     case fileStorageFailed(String)
     /// Why files could not be removed; safe to log.
     case fileUpkeepFailed(String)
+    /// Why functions could not be read again or a function server did not get an event; safe to log.
+    case functionsFailed(String)
 }
 
 /// The direction of a file.

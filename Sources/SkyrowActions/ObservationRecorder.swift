@@ -155,7 +155,8 @@ package final class ObservationRecorder: Sendable {
         case .accountDeleted: accountsDeleted.increment()
         case .deletionFailed: deletionsFailed.increment()
         case .listening, .tokenRefused, .signInFailed, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
-            .breachedListFailed, .filesForgotten, .fileMissing, .thumbnailFailed, .fileStorageFailed, .fileUpkeepFailed:
+            .breachedListFailed, .filesForgotten, .fileMissing, .thumbnailFailed, .fileStorageFailed, .fileUpkeepFailed,
+            .functionsFailed:
             break
         }
     }
@@ -226,6 +227,8 @@ package final class ObservationRecorder: Sendable {
             logger.error("The storage for files failed", metadata: ["error": "\(reason)"])
         case .fileUpkeepFailed(let reason):
             logger.warning("Files could not be removed", metadata: ["error": "\(reason)"])
+        case .functionsFailed(let reason):
+            logger.warning("Functions could not be read or told of an event", metadata: ["error": "\(reason)"])
         case .fileTransferred, .fileBytes, .filesForgotten, .thumbnailMade, .changesDispatched, .liveQueries,
             .liveReset, .feedFetched, .feedReset, .providerKeysFetched, .mail,
             .accountDeleted, .passwordHashed, .passwordTimed, .guessRefused, .accessDenied, .loggedIn, .audienceLoaded,

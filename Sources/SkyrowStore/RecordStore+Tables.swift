@@ -18,6 +18,7 @@ extension RecordStore {
     package var codes: CodeTable { CodeTable(store: self) }
     package var factors: FactorTable { FactorTable(store: self) }
     package var flows: FlowTable { FlowTable(store: self) }
+    package var functionServers: FunctionServerTable { FunctionServerTable(store: self) }
     package var groups: UserGroupTable { UserGroupTable(store: self) }
     package var idempotency: IdempotencyTable { IdempotencyTable(store: self) }
     package var identities: IdentityTable { IdentityTable(store: self) }

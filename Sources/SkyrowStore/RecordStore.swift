@@ -157,11 +157,17 @@ package final class RecordStore: Sendable {
         try await reporting { try await key(for: .file) }
     }
 
+    /// The key that signs the tokens of calls by functions.
+    package func callTokenKey() async throws(SkyrowError) -> [UInt8] {
+        try await reporting { try await key(for: .callToken) }
+    }
+
     /// The purpose of a key that is derived from the application's secret.
     private enum KeyPurpose: String {
         case guess
         case liveTicket = "live ticket"
         case file = "file address"
+        case callToken = "call token"
     }
 
     /// Returns a key derived for one purpose, so that the secret can serve several; reads the secret once.

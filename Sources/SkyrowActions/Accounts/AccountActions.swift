@@ -19,6 +19,7 @@ extension ActionService {
     /// several concurrent signups with one login key, exactly one succeeds. Throws `108 InvalidArgument` for a reference to a
     /// record that the new user may not read, as for a missing one.
     fileprivate func signUp(_ request: SignUpRequest, _ call: Call) async throws(SkyrowError) -> AuthResult {
+        if let provider = request.provider { return try await logIn(by: provider, call) }
         let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
         try requireSignUp(of: data, by: call.caller)
         let address = try addressToVerify(of: data)
@@ -49,7 +50,8 @@ extension ActionService {
     /// for a password that is too old, and `137 SecondFactorRequired` for an account with a second factor; `135 Overloaded` when
     /// too many passwords wait; `131 RateLimited` when too many were tried for the account or wait for the client.
     fileprivate func logIn(_ request: LogInRequest, _ call: Call) async throws(SkyrowError) -> AuthResult {
-        try await loggingIn(by: .password) { () async throws(SkyrowError) in
+        if let provider = request.provider { return try await logIn(by: provider, call) }
+        return try await loggingIn(by: .password) { () async throws(SkyrowError) in
             try configuration.accounts.requirePasswords()
             let data = try LoginData(request.authData, loginKeys: store.loginKeys)
             guard !data.values.isEmpty else { throw LoginData.missing(store.loginKeys) }

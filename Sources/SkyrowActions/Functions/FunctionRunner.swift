@@ -11,6 +11,9 @@ package protocol FunctionRunner: Sendable {
     ///
     /// - Parameter deadline: When the request ends; nil for the bounds of the call and of its server alone.
     func call(_ call: FunctionCall, deadline: ContinuousClock.Instant?) async throws(SkyrowError) -> FunctionAnswer
+
+    /// The states of the function servers, in any order.
+    var states: [(server: String, state: FunctionServerState)] { get }
 }
 
 /// The state of a function server in this process.

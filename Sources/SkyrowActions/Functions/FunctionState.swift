@@ -2,19 +2,135 @@ import Synchronization
 
 /// The functions of an application in this process: what is registered, and what calls it.
 package final class FunctionState: Sendable {
-    /// Calls the function servers; nil without any.
-    package let runner: (any FunctionRunner)?
-    private let current: Mutex<FunctionRegistry>
-
-    package init(runner: (any FunctionRunner)?, registry: FunctionRegistry = .empty) {
-        self.runner = runner
-        current = Mutex(registry)
+    /// An event for the function servers that registered it.
+    struct Event: Sendable {
+        var name: String
+        var parameter: JSONText?
     }
 
-    package var registry: FunctionRegistry { current.withLock { $0 } }
+    private struct State {
+        var registry: FunctionRegistry
+        /// Counts replacements, so that a reading that began before one does not undo it.
+        var epoch = 0
+        var tokenKey: CallTokenKey?
+    }
+
+    /// Calls the function servers; nil without any.
+    package let runner: (any FunctionRunner)?
+    /// The names of the servers, in the order of the settings.
+    let servers: [String]
+    /// Wakes the task that reads the registry again.
+    let reloads = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let events = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(16))
+    private let state: Mutex<State>
+    private let statistics = Mutex(FunctionStatistics())
+    /// Read first, so that an application without handlers skips the lock.
+    private let anyHandlers = Atomic(false)
+    /// The calls that a client has left of functions with a rate limit.
+    private let buckets = Mutex(BucketTable<FunctionClient>(capacity: RateLimiter.capacity))
+
+    private struct FunctionClient: Hashable {
+        let function: FunctionName
+        let client: ClientKey
+    }
+
+    package init(runner: (any FunctionRunner)?, servers: [String] = [], registry: FunctionRegistry = .empty) {
+        self.runner = runner
+        self.servers = servers
+        state = Mutex(State(registry: registry))
+        anyHandlers.store(registry.hasHandlers, ordering: .releasing)
+    }
+
+    package var registry: FunctionRegistry { state.withLock { $0.registry } }
+
+    /// Whether there is any HTTP handler.
+    var hasHandlers: Bool { anyHandlers.load(ordering: .acquiring) }
 
     /// Replaces the registry, for calls and hooks from now on.
     package func replace(_ registry: FunctionRegistry) {
-        current.withLock { $0 = registry }
+        change { _ in registry }
     }
+
+    /// Replaces the registry by a change of it.
+    func change(_ body: (FunctionRegistry) -> FunctionRegistry) {
+        let hasHandlers = state.withLock { state in
+            state.registry = body(state.registry)
+            state.epoch += 1
+            return state.registry.hasHandlers
+        }
+        anyHandlers.store(hasHandlers, ordering: .releasing)
+    }
+
+    var epoch: Int { state.withLock { $0.epoch } }
+
+    /// Replaces the registry by one that was read, unless it was replaced since `epoch`; returns whether it was not.
+    func replace(_ registry: FunctionRegistry, readIn epoch: Int) -> Bool {
+        let isCurrent = state.withLock { state in
+            guard state.epoch == epoch else { return false }
+            state.registry = registry
+            return true
+        }
+        if isCurrent { anyHandlers.store(registry.hasHandlers, ordering: .releasing) }
+        return isCurrent
+    }
+
+    /// The key of call tokens; nil before it was read, and without function servers.
+    var tokenKey: CallTokenKey? {
+        get { state.withLock { $0.tokenKey } }
+        set { state.withLock { $0.tokenKey = newValue } }
+    }
+
+    /// Has the registry read again.
+    func reload() {
+        reloads.continuation.yield()
+    }
+
+    // MARK: Calls
+
+    /// Calls a function server, and counts the call.
+    ///
+    /// Throws what the runner throws, and `118 PluginUnavailable` without function servers.
+    func call(_ call: FunctionCall, deadline: ContinuousClock.Instant?) async throws(SkyrowError) -> FunctionAnswer {
+        guard let runner else { throw .functionServerMissing }
+        return try await counting(FunctionStatistics.Key(call)) { () async throws(SkyrowError) in
+            try await runner.call(call, deadline: deadline)
+        }
+    }
+
+    /// Counts a call, with its time.
+    func counting<Success>(
+        _ key: FunctionStatistics.Key?,
+        _ body: () async throws(SkyrowError) -> Success
+    ) async throws(SkyrowError) -> Success {
+        let start = ContinuousClock.now
+        func note(failed: Bool) {
+            guard let key else { return }
+            statistics.withLock { $0.note(key, ContinuousClock.now - start, failed: failed) }
+        }
+        do throws(SkyrowError) {
+            let success = try await body()
+            note(failed: false)
+            return success
+        } catch {
+            note(failed: true)
+            throw error
+        }
+    }
+
+    /// Takes a call of a function with a rate limit; throws `131 RateLimited` above it. The master key has no limit.
+    func admit(_ function: FunctionDescription, _ call: Call, at now: ContinuousClock.Instant) throws(SkyrowError) {
+        guard let count = function.rateLimit, count > 0, !call.caller.isMaster else { return }
+        let client = FunctionClient(function: function.name, client: call.client)
+        let wait = buckets.withLock { $0.take(client, RateLimit(count, per: .seconds(60)), at: now) }
+        if let wait { throw RateLimiter.error(waiting: wait, of: .calls) }
+    }
+
+    func counts(of key: FunctionStatistics.Key) -> CallCounts { statistics.withLock { $0[key] } }
+}
+
+extension SkyrowError {
+    static let functionServerMissing = SkyrowError(
+        .pluginUnavailable,
+        "The function server does not answer; try again in a moment."
+    )
 }

@@ -20,7 +20,10 @@ extension ActionService {
             return refusals[place]
         }
         let drafts = permitted.compactMap { $0.draft }
-        if !drafts.isEmpty { try await store.createMissingSchema(for: drafts) }
+        if !drafts.isEmpty {
+            try await store.createMissingSchema(for: drafts)
+            noteSchemaChange(of: Array(Set(drafts.map(\.id.type))))
+        }
         return permitted
     }
 }

@@ -20,15 +20,21 @@ extension ActionService {
     }
 
     fileprivate func createTypes(_ types: [RecordType], _ call: Call) async throws(SkyrowError) -> RecordSchema {
-        try await store.createTypes(types)
+        let schema = try await store.createTypes(types)
+        noteSchemaChange(of: types.map(\.name))
+        return schema
     }
 
     fileprivate func renameField(_ rename: FieldRename, _ call: Call) async throws(SkyrowError) -> RecordSchema {
-        try await store.renameField(rename)
+        let schema = try await store.renameField(rename)
+        noteSchemaChange(of: [rename.type])
+        return schema
     }
 
     fileprivate func deleteField(_ deletion: FieldDeletion, _ call: Call) async throws(SkyrowError) -> RecordSchema {
-        try await store.deleteField(deletion)
+        let schema = try await store.deleteField(deletion)
+        noteSchemaChange(of: [deletion.type])
+        return schema
     }
 }
 

@@ -39,6 +39,10 @@ extension ActionService {
             case .settled(let caller):
                 return caller
             case .session(let hash, let key):
+                if let token = callToken(of: credentials) {
+                    guard let session = try await session(for: token) else { throw CredentialCheck.tokenNotAccepted }
+                    return try check.judge(session, key: key, at: clock.now())
+                }
                 if let session = cachedSession(hash) { return try check.judge(session, key: key, at: clock.now()) }
                 guard let session = try await loadSession(hash, isHeld: credentials.isHeld) else {
                     throw CredentialCheck.tokenNotAccepted
@@ -64,7 +68,8 @@ extension ActionService {
         case .settled(let caller):
             return caller
         case .session(let token, let key):
-            guard let session = cachedSession(token) else { return nil }
+            let call = callToken(of: credentials)
+            guard let session = call.map({ cachedSession(for: $0) }) ?? cachedSession(token) else { return nil }
             return try check.judge(session, key: key, at: clock.now())
         }
     }

@@ -56,11 +56,9 @@ struct CredentialCheck {
         case .key, .master, .masterOrDevelopment:
             guard key != .none else { throw SkyrowError(.notAuthenticated, "Send an API key with this request.") }
             return .settled(try judge(nil, key: key, at: .negativeInfinity))
-        case .keyOrToken, .user, .userOrMaster, .administrator:
+        case .nothing, .keyOrToken, .user, .userOrMaster, .administrator:
             if let token = credentials.tokenHash { return .session(token, key: key) }
-            guard key != .none else {
-                throw SkyrowError(.notAuthenticated, "Send an API key or an access token with this request.")
-            }
+            guard key != .none || requirement == .nothing else { throw CredentialCheck.credentialsMissing }
             return .settled(try judge(nil, key: key, at: .negativeInfinity))
         }
     }
@@ -97,7 +95,7 @@ struct CredentialCheck {
             if !grant.isUnlimited { caller.key = grant }
         }
         switch requirement {
-        case .key, .keyOrToken:
+        case .nothing, .key, .keyOrToken:
             return caller
         case .masterOrDevelopment:
             guard isDevelopment else {
@@ -117,6 +115,11 @@ struct CredentialCheck {
     }
 
     static let masterNeeded = SkyrowError(.permissionDenied, "This requires the master key.")
+
+    static let credentialsMissing = SkyrowError(
+        .notAuthenticated,
+        "Send an API key or an access token with this request."
+    )
 
     static let userMissing = SkyrowError(.notAuthenticated, "Log in first.")
 
@@ -169,7 +172,7 @@ extension ActionRequirement {
     fileprivate var requiresUser: Bool {
         switch self {
         case .user, .userOrMaster, .administrator: true
-        case .key, .keyOrToken, .master, .masterOrDevelopment: false
+        case .nothing, .key, .keyOrToken, .master, .masterOrDevelopment: false
         }
     }
 }

@@ -66,7 +66,7 @@ final class HeldSessions: Sendable {
                 state.doubtful.formUnion(state.tokens[user] ?? [])
             case .listening, .all:
                 state.doubtful = Set(state.held.keys)
-            case .keys, .files:
+            case .keys, .files, .functions:
                 break
             }
             return !state.doubtful.isEmpty

@@ -20,7 +20,7 @@ extension ActionService {
     /// Removes sessions and files from the caches, so that the database is queried again.
     func forget(_ notice: SessionNotice) {
         defer {
-            if notice != .files { live.rightsMayHaveChanged() }
+            if notice != .files, notice != .functions { live.rightsMayHaveChanged() }
             heldSessions.doubt(notice)
         }
         switch notice {
@@ -29,6 +29,7 @@ extension ActionService {
             forgetKeys()
             sessions.withLock { $0.removeAll() }
             files?.forget()
+            functions.reload()
             observe(.listening(again: again))
         case .token(let hash):
             guard let token = TokenHash(bytes: hash) else { return }
@@ -43,6 +44,8 @@ extension ActionService {
             guard let files else { return }
             files.forget()
             observe(.filesForgotten)
+        case .functions:
+            functions.reload()
         case .all:
             forgetKeys()
             sessions.withLock { $0.removeAll() }

@@ -174,18 +174,31 @@ struct JSONRPCSession: Sendable {
     private func read(_ call: RPCCall, from sender: Sender) -> Step {
         guard let action = ActionTable[ActionName(call.method)] else {
             if call.method == "rpc.discover" { return discovery(from: sender) }
+            if let function = runner.function(call.method) { return read(function, of: call, from: sender, in: nil) }
             return failure(
                 SkyrowError(
                     .methodNotFound,
-                    "The method does not exist\(ActionTable.suggestion(for: call.method)); rpc.discover lists the methods."
+                    "The method does not exist\(runner.suggestion(for: call.method)); rpc.discover lists the methods."
                 ),
                 from: sender
             )
         }
-        if let parameters = call.parameters { return read(action, parameters: parameters, from: sender) }
+        return read(action, of: call, from: sender, in: .rpc)
+    }
+
+    /// - Parameter envelope: Which parameters are allowed besides those of the action; nil for a function, which reads all.
+    private func read(
+        _ action: any AnyEntry,
+        of call: RPCCall,
+        from sender: Sender,
+        in envelope: KnownParameters.Envelope?
+    ) -> Step {
+        if let parameters = call.parameters {
+            return read(action, parameters: parameters, from: sender, in: envelope)
+        }
         do throws(JSONParseError) {
             return try JSONDocument.read(.emptyJSONObject) {
-                read(action, parameters: $0, from: sender)
+                read(action, parameters: $0, from: sender, in: envelope)
             }
         } catch {
             return .failure(SkyrowError(rpcParseError: error))
@@ -201,17 +214,22 @@ struct JSONRPCSession: Sendable {
         }
     }
 
-    private func read(_ action: any AnyEntry, parameters: JSONView, from sender: Sender) -> Step {
+    private func read(
+        _ action: any AnyEntry,
+        parameters: JSONView,
+        from sender: Sender,
+        in envelope: KnownParameters.Envelope?
+    ) -> Step {
         if finder != nil, action.description.name == Actions.connectionAuthenticate.name {
             return authentication(action, parameters, from: sender)
         }
         guard parameters["_user_id"] != nil else {
-            return .action(runner.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
+            return .action(runner.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: envelope))
         }
         do throws(SkyrowError) {
             var sender = sender
             sender.credentials.actingUserID = try Credentials(parameters: parameters).actingUserID
-            return .action(runner.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: .rpc))
+            return .action(runner.prepare(action, from: sender, parameters: parameters, rules: .rpc, in: envelope))
         } catch {
             return failure(error, from: sender)
         }
@@ -240,7 +258,7 @@ struct JSONRPCSession: Sendable {
             switch call.step {
             case .action(let prepared): await runner.run(prepared, live: live, context: context)
             case .authentication(let action, let sender): await authenticate(action, sender, context: context)
-            case .discover: CallOutcome(.success(ResultWriter { $0.json(OpenRPCDocument.text) }))
+            case .discover: CallOutcome(.success(discovered))
             case .failure(let error): CallOutcome(.failure(error))
             }
         let user = outcome.userID
@@ -254,6 +272,11 @@ struct JSONRPCSession: Sendable {
             isPart: isPart
         )
         return Response(text: text.body, error: text.error?.code, userID: user)
+    }
+
+    private var discovered: ResultWriter {
+        let functions = runner.functions
+        return ResultWriter { $0.openRPCDocument(with: functions) }
     }
 
     private func authenticate(_ action: any AnyEntry, _ sender: Sender, context: RequestContext) async -> CallOutcome {
@@ -325,7 +348,13 @@ extension ActionRunner {
         context.action = call.name
         let outcome = await ResponseAccount.$current.withValue(context.account) {
             await RequestTrace.$current.withValue(context) {
-                await run(call, live: live, on: context.connection, id: context.id)
+                await run(
+                    call,
+                    live: live,
+                    on: context.connection,
+                    deadline: usesDeadlines ? context.deadline : nil,
+                    id: context.id
+                )
             }
         }
         if let token = outcome.renewedToken { context.renewedToken.token = token }

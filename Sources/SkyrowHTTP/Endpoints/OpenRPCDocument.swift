@@ -5,15 +5,63 @@ import SkyrowProtocol
 
 /// The result of `rpc.discover`: every action in OpenRPC 1.3 (https://spec.open-rpc.org), generated from the catalog.
 enum OpenRPCDocument {
+    /// The document without functions of the application.
     static let text: JSONText = {
         let writer = JSONWriter(capacity: 64 * 1024)
-        writer.openRPCDocument()
+        writer.openRPCDocument(with: [])
         return writer.jsonText
+    }()
+
+    /// The text up to the end of the last action, and the rest.
+    fileprivate static let parts: (head: [UInt8], tail: [UInt8]) = {
+        let writer = JSONWriter(capacity: 64 * 1024)
+        writer.openRPCHead()
+        let head = writer.bytes
+        writer.openRPCTail()
+        return (head, Array(writer.bytes.dropFirst(head.count)))
     }()
 }
 
 extension JSONWriter {
-    fileprivate func openRPCDocument() {
+    /// Writes the document with the functions of an application after the actions.
+    func openRPCDocument(with functions: [FunctionDescription]) {
+        separate()
+        OpenRPCDocument.parts.head.withUnsafeBufferPointer { append($0) }
+        for function in functions where refusal == nil { method(function) }
+        OpenRPCDocument.parts.tail.withUnsafeBufferPointer { append($0) }
+    }
+
+    private func method(_ function: FunctionDescription) {
+        beginObject()
+        member("name", function.name.rawValue)
+        if !function.summary.isEmpty { member("summary", function.summary) }
+        beginArray("tags")
+        beginObject()
+        member("name", "function")
+        endObject()
+        endArray()
+        member("paramStructure", "by-name")
+        // The schema of all arguments, which OpenRPC divides into parameters.
+        if let parameters = function.parameters {
+            key("x-arguments")
+            json(parameters.text)
+        }
+        beginArray("params")
+        endArray()
+        beginObject("result")
+        member("name", "result")
+        key("schema")
+        if let result = function.result {
+            json(result)
+        } else {
+            beginObject()
+            endObject()
+        }
+        endObject()
+        endObject()
+    }
+
+    fileprivate func openRPCHead() {
         beginObject()
         member("openrpc", "1.3.2")
         beginObject("info")
@@ -23,6 +71,9 @@ extension JSONWriter {
         endObject()
         beginArray("methods")
         for action in ActionTable.all { method(action.description) }
+    }
+
+    fileprivate func openRPCTail() {
         endArray()
         beginObject("components")
         beginObject("schemas")
@@ -201,6 +252,7 @@ extension ActionRequirement {
     /// The required credentials, in one sentence.
     var sentence: String {
         switch self {
+        case .nothing: "Needs neither a key nor a token; one that is sent must be valid."
         case .key: "Needs an API key or the master key."
         case .keyOrToken: "Needs a key or an access token."
         case .user: "Needs a logged-in user."

@@ -1,4 +1,5 @@
 import Logging
+import NIOCore
 import SkyrowActions
 package import SkyrowModel
 package import SkyrowProtocol
@@ -17,6 +18,13 @@ package struct RequestContext: Sendable {
     let renewedToken = RenewedToken()
     /// The WebSocket or event stream of the call; nil for an ordinary request.
     var connection: (any CallConnection)?
+    /// When the request times out; nil for a message of a connection.
+    var end: NIODeadline?
+
+    /// The same on the clock of actions; computed for those that call functions.
+    var deadline: ContinuousClock.Instant? {
+        end.map { ContinuousClock.now + .nanoseconds(($0 - NIODeadline.now()).nanoseconds) }
+    }
 
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = ["request_id": .string(id.description)]

@@ -17,6 +17,7 @@ package struct ServiceResponder: HTTPResponder {
     private let applications: Applications
     private let rpc = JSONRPCEndpoint()
     private let skygear = SkygearEndpoint()
+    private let handlers = HandlerEndpoint()
     private let files: FileEndpoint
     private let endpoints: EndpointTable
     private let cors: CORSPolicy
@@ -94,7 +95,7 @@ package struct ServiceResponder: HTTPResponder {
         if let tracing, Route(uri: request.head.uri).isTraced {
             outcome = await traced(request, headers: headers, client: client, id: id, in: tracing.begin(request))
         } else {
-            let context = RequestContext(id: id, traceID: headers.traceParent?.traceID, account: account(for: client))
+            let context = context(of: request, client: client, id: id, traceID: headers.traceParent?.traceID)
             outcome = await route(request, headers: headers, client: client, context: context)
             outcome.addRenewedToken(of: context)
             outcome.traceID = context.traceID
@@ -114,7 +115,7 @@ package struct ServiceResponder: HTTPResponder {
     ) async -> RequestOutcome {
         let traceID = span.own?.traceID ?? headers.traceParent?.traceID
         var outcome = await ServiceContext.withValue(span.context) {
-            let context = RequestContext(id: id, traceID: traceID, account: account(for: client))
+            let context = context(of: request, client: client, id: id, traceID: traceID)
             var outcome = await route(request, headers: headers, client: client, context: context)
             outcome.addRenewedToken(of: context)
             return outcome
@@ -147,6 +148,12 @@ package struct ServiceResponder: HTTPResponder {
         } catch {
             return .missing
         }
+    }
+
+    private func context(of request: HTTPRequest, client: Client, id: RequestID, traceID: TraceID?) -> RequestContext {
+        var context = RequestContext(id: id, traceID: traceID, account: account(for: client))
+        context.end = request.arrival + limits.response
+        return context
     }
 
     private func account(for client: Client) -> ResponseAccount {
@@ -267,6 +274,16 @@ package struct ServiceResponder: HTTPResponder {
             return .home
         case .skygear(let path):
             guard let finder = finder(for: headers) else { return .notReady(in: .v1) }
+            if let outcome = await handlers.respond(
+                to: request,
+                path: path,
+                headers: headers,
+                of: finder,
+                from: sender,
+                context: context
+            ) {
+                return outcome
+            }
             let body = request.body.bytes
             return await skygear.respond(to: body, path: path, of: finder, from: sender, context: context)
         }

@@ -118,12 +118,14 @@ struct SkygearEndpoint: Sendable {
             admitsMasterKey: sender.credentials.admitsMasterKey,
             address: sender.credentials.address
         )
+        var suggestion: String?
         for name in [SkygearEndpoint.actionName(path: path), request.action].compactMap(\.self) {
             if name == "_status:healthz" { return .home }
-            if let (action, parameters) = SkygearLambda.call(name, request.parameters) {
-                switch find(sender.credentials) {
-                case .resting(let application): return .resting(application)
-                case .ready(let runner):
+            let known = SkygearLambda.call(name, request.parameters)
+            switch find(sender.credentials) {
+            case .resting(let application): return .resting(application)
+            case .ready(let runner):
+                if let (action, parameters) = known {
                     let call = runner.prepare(
                         action,
                         from: sender,
@@ -133,17 +135,24 @@ struct SkygearEndpoint: Sendable {
                     )
                     return .action(call, runner)
                 }
+                if let function = runner.function(v1: name) {
+                    let parameters = request.parameters
+                    return .action(
+                        runner.prepare(function, from: sender, parameters: parameters, rules: .v1, in: nil),
+                        runner
+                    )
+                }
+                suggestion = runner.suggestion(for: name)
             }
         }
-        if let name = request.action ?? SkygearEndpoint.actionName(path: path) {
-            let suggestion = ActionTable.suggestion(for: name)
+        if let suggestion {
             throw SkyrowError(.undefinedOperation, "The action does not exist\(suggestion).")
         }
         return .home
     }
 
     /// Returns the action of a path; `record/save` names `record:save`.
-    private static func actionName(path: Substring) -> String? {
+    static func actionName(path: Substring) -> String? {
         path.isEmpty ? nil : String(path.map { $0 == "/" ? ":" : $0 })
     }
 
@@ -153,7 +162,7 @@ struct SkygearEndpoint: Sendable {
     private static func status(refusal code: ErrorCode, requirement: ActionRequirement) -> HTTPResponseStatus {
         switch requirement {
         case .administrator: code == .permissionDenied ? .unauthorized : code.httpStatus
-        case .key, .keyOrToken, .user, .userOrMaster, .master, .masterOrDevelopment: code.httpStatus
+        case .nothing, .key, .keyOrToken, .user, .userOrMaster, .master, .masterOrDevelopment: code.httpStatus
         }
     }
 

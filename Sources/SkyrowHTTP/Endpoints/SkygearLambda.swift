@@ -26,6 +26,9 @@ enum SkygearLambda {
         ofSkygear.contains(action) || actions.values.contains(action)
     }
 
+    /// Whether a name is that of a built-in action.
+    static func knows(_ name: String) -> Bool { ActionTable[ActionName(name)] != nil || actions[name] != nil }
+
     /// Returns the action of a name, which may be that of a lambda, and its parameters; nil for an unknown name.
     static func call(_ name: String, _ parameters: JSONView) -> (any AnyEntry, JSONView)? {
         if let action = ActionTable[ActionName(name)] { return (action, parameters) }

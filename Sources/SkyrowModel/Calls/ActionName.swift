@@ -13,6 +13,8 @@ package struct ActionName: Hashable, Sendable, ExpressibleByStringLiteral {
 
 /// What an action requires of its caller, checked before anything else.
 package enum ActionRequirement: String, Hashable, Sendable, CaseIterable {
+    /// Neither a key nor a token; one that is sent must be valid.
+    case nothing
     /// A valid API or master key; an access token is optional.
     case key
     /// A valid key or a valid access token.
@@ -33,7 +35,7 @@ extension ActionRequirement {
     package var looksAtToken: Bool {
         switch self {
         case .key, .master, .masterOrDevelopment: false
-        case .keyOrToken, .user, .userOrMaster, .administrator: true
+        case .nothing, .keyOrToken, .user, .userOrMaster, .administrator: true
         }
     }
 }

@@ -1,6 +1,14 @@
 import SkyrowJSON
 package import SkyrowModel
 
+/// What a client sends for a login by a provider of a function server, in the envelope of Skygear v1.
+package struct FunctionProviderLogIn: Sendable {
+    package var provider: String
+    /// An object, which only the provider understands.
+    package var authData: JSONText
+    package var device: SessionDevice
+}
+
 /// What `auth:signup` makes an account of: without login data and password, an anonymous one.
 package struct SignUpRequest: Sendable {
     /// Login keys and their values, `["username": "ann"]`.
@@ -9,6 +17,8 @@ package struct SignUpRequest: Sendable {
     /// Further fields of the `user` record.
     package var profile: [(name: FieldName, value: RecordValue)]
     package var device: SessionDevice
+    /// The login by a provider of a function server, which takes the place of all else.
+    package var provider: FunctionProviderLogIn?
 
     package init(
         authData: [String: String] = [:],
@@ -46,6 +56,8 @@ package struct LogInRequest: Sendable {
     /// Replaces the password with the login.
     package var newPassword: String?
     package var device: SessionDevice
+    /// The login by a provider of a function server, which takes the place of all else.
+    package var provider: FunctionProviderLogIn?
 
     package init(
         authData: [String: String],
@@ -125,13 +137,19 @@ extension Member where Value == [(name: FieldName, value: RecordValue)]? {
 }
 
 extension Form {
-    /// Skygear's other way to log in, by a plugin, must not pass for an anonymous sign-up.
-    fileprivate var refusingProvider: Form {
+    /// Reads Skygear's other way to log in, by a plugin, too.
+    fileprivate func reading(provider make: @escaping @Sendable (FunctionProviderLogIn) -> Root) -> Form {
         reading { json, form throws(SkyrowError) in
-            guard json["provider"]?.isNull ?? true else {
-                throw .invalidArgument("This server has no login provider of this name.", "provider")
-            }
-            return try form.read(json)
+            let parameters = Parameters(json)
+            guard let provider = try parameters.string("provider") else { return try form.read(json) }
+            let data = try parameters.required("provider_auth_data", parameters.object("provider_auth_data"))
+            return make(
+                FunctionProviderLogIn(
+                    provider: provider,
+                    authData: data.jsonText,
+                    device: try SessionDevice.parameters.read(json)
+                )
+            )
         }
     }
 }
@@ -146,7 +164,11 @@ extension Actions {
         cost: .password,
         errors: [.duplicated, .incompatibleSchema, .verificationRequired, .notSupported],
         SignUpRequest.form(.rpc),
-        v1: SignUpRequest.form(.v1).refusingProvider,
+        v1: SignUpRequest.form(.v1).reading(provider: { provider in
+            var request = SignUpRequest()
+            request.provider = provider
+            return request
+        }),
         result: .authResult
     )
 
@@ -162,7 +184,11 @@ extension Actions {
             .notSupported,
         ],
         LogInRequest.form,
-        v1: LogInRequest.form.refusingProvider,
+        v1: LogInRequest.form.reading(provider: { provider in
+            var request = LogInRequest(authData: [:], password: "")
+            request.provider = provider
+            return request
+        }),
         result: .authResult
     )
 

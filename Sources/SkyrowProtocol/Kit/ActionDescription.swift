@@ -68,6 +68,27 @@ extension ActionDescription {
     ]
 }
 
+extension ActionDescription {
+    /// Returns the same action with another requirement and effect, as a function of the application has it.
+    package func requiring(_ requirement: ActionRequirement, effect: ActionEffect) -> ActionDescription {
+        ActionDescription(
+            name,
+            summary,
+            requirement: requirement,
+            scope: scope,
+            stepUp: stepUp,
+            parameters: parameters,
+            unlisted: unlisted,
+            result: result,
+            errors: errors,
+            cost: cost,
+            effect: effect,
+            needsConnection: needsConnection,
+            narrowing: narrowing
+        )
+    }
+}
+
 extension ActionRequirement {
     /// The codes of errors for callers that it refuses.
     var errors: [ErrorCode] {
@@ -75,7 +96,7 @@ extension ActionRequirement {
         case .user: [.userDisabled]
         case .userOrMaster, .administrator: [.permissionDenied, .userDisabled]
         case .masterOrDevelopment: [.permissionDenied]
-        case .key, .keyOrToken, .master: []
+        case .nothing, .key, .keyOrToken, .master: []
         }
     }
 }

@@ -136,7 +136,7 @@ extension JSONWriter {
     }
 
     /// Types with their fields, sorted by name: the parameter of `schema:create`.
-    func recordTypes(_ types: [RecordType]) {
+    package func recordTypes(_ types: [RecordType]) {
         beginObject()
         for type in types.sorted(by: { $0.name < $1.name }) {
             key(type.name.rawValue)

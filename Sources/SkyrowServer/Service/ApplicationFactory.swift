@@ -105,6 +105,7 @@ struct ApplicationFactory: Sendable {
             logger: logger,
             metrics: metrics
         )
+        try await actions.prepareFunctions()
         shared.setIfNil(SharedCapacity(of: actions))
         return Applications.Opened(actions: actions, settings: stored)
     }

@@ -2,7 +2,7 @@ internal import SkyrowJSON
 package import SkyrowModel
 internal import SkyrowPostgres
 
-/// A notification about what is cached of the database besides its schema: sessions, keys and files.
+/// A notification about what is cached of the database besides its schema: sessions, keys, files and functions.
 package enum SessionNotice: Hashable, Sendable {
     /// Notifications arrive from now on. With `again`, some may have been lost in an interruption.
     case listening(again: Bool)
@@ -16,6 +16,8 @@ package enum SessionNotice: Hashable, Sendable {
     case keys
     /// Stored files were changed or deleted.
     case files
+    /// Functions or hooks have changed.
+    case functions
 
     /// Returns nil for a notification about another application's sessions.
     init?(_ event: PostgresNotificationEvent, of schema: SQLIdentifier) {
@@ -37,7 +39,7 @@ package enum SessionNotice: Hashable, Sendable {
         }
     }
 
-    /// Reads `token:<64 hexadecimal digits>`, `user:<id>`, `keys`, `files` or `all`; anything else counts as `all`, which is safe.
+    /// Reads `token:<64 hexadecimal digits>`, `user:<id>`, `keys`, `files`, `functions` or `all`; anything else counts as `all`, which is safe.
     private init(text: Substring) {
         // PostgreSQL writes lowercase digits, so others are not from PostgreSQL.
         if text.hasPrefix("token:"), let hash = Hexadecimal.bytes(text.utf8.dropFirst(6)), hash.count == 32,
@@ -50,6 +52,8 @@ package enum SessionNotice: Hashable, Sendable {
             self = .keys
         } else if text == "files" {
             self = .files
+        } else if text == "functions" {
+            self = .functions
         } else {
             self = .all
         }

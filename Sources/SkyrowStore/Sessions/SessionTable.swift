@@ -119,16 +119,63 @@ package struct SessionTable: StoreTable, Sendable {
             SELECT \($0)
             FROM \(schema.internal)._session AS session
             JOIN \(schema.internal)._user AS account ON account.id = session.user_id
-            LEFT JOIN LATERAL (
-                SELECT array_agg(role.name ORDER BY role.name COLLATE "C") AS roles, bool_or(role.is_admin) AS is_admin
-                FROM (\(store.roles.held(from: store.roles.given(to: "account.id")))) AS held
-                JOIN \(schema.internal)._role AS role ON role.name = held.role
-            ) AS given ON true
+            \(given)
             WHERE \(SessionTable.has(tokenHash)) AND (session.epoch = account.epoch OR (\(UserTable.isDisabled)))
             """
         }.first
         guard session?.roles.count ?? 0 <= RoleTable.maximumHeld else { throw .tooManyRoles }
         return session
+    }
+
+    /// Returns what a new session of a user would have; nil without such an account.
+    ///
+    /// Throws `108 InvalidArgument` if the user has more roles than allowed.
+    package func standing(of user: UserID) async throws(SkyrowError) -> StoredSession? {
+        let columns = Columns(
+            {
+                (
+                    userID: UserID,
+                    roles: [RoleName],
+                    groups: [GroupName],
+                    isAdministrator: Bool,
+                    isRegistered: Bool,
+                    isVerified: Bool,
+                    suspension: AccountSuspension?
+                ) in
+                StoredSession(
+                    userID: userID,
+                    roles: roles,
+                    groups: groups,
+                    isAdministrator: isAdministrator,
+                    isRegistered: isRegistered,
+                    isVerified: isVerified,
+                    suspension: suspension
+                )
+            },
+            "account.id",
+            "coalesce(given.roles, '{}')",
+            "\(store.groups.held(by: "account.id"))",
+            "coalesce(given.is_admin, false)",
+            "\(UserTable.isRegistered("account", in: schema))",
+            "\(UserTable.isVerified("account", in: schema))",
+            AccountSuspension.columns
+        )
+        let session = try await store.read(columns) {
+            "SELECT \($0) FROM \(schema.internal)._user AS account \(given) WHERE account.id = \(user)"
+        }.first
+        guard session?.roles.count ?? 0 <= RoleTable.maximumHeld else { throw .tooManyRoles }
+        return session
+    }
+
+    /// The roles of `account` and those that contain them, as a join with `given`.
+    private var given: SQL {
+        """
+        LEFT JOIN LATERAL (
+            SELECT array_agg(role.name ORDER BY role.name COLLATE "C") AS roles, bool_or(role.is_admin) AS is_admin
+            FROM (\(store.roles.held(from: store.roles.given(to: "account.id")))) AS held
+            JOIN \(schema.internal)._role AS role ON role.name = held.role
+        ) AS given ON true
+        """
     }
 
     /// How long the previous token is accepted after a session has got another one: for requests in progress, and for those of

@@ -1,0 +1,43 @@
+package import SkyrowModel
+
+/// What the function servers of an application have registered.
+package struct FunctionServerTable: StoreTable, Sendable {
+    let store: RecordStore
+
+    /// Returns the registrations of these servers, in any order; a server that has never registered has none.
+    package func all(
+        named names: [String]
+    ) async throws(SkyrowError) -> [(name: String, registration: JSONText)] {
+        let columns = Columns(
+            { (name: String, registration: JSONText) in (name, registration) },
+            "name",
+            "registration"
+        )
+        return try await store.read(columns) {
+            "SELECT \($0) FROM \(schema.internal)._function_server WHERE name = ANY (\(names))"
+        }.map { (name: $0.0, registration: $0.1) }
+    }
+
+    /// Stores what a server has registered; an equal registration writes nothing and notifies no process.
+    ///
+    /// - Parameter digest: SHA-256 of the registration.
+    package func store(
+        _ registration: JSONText,
+        digest: [UInt8],
+        of name: String
+    ) async throws(SkyrowError) {
+        let row: NewRow = [
+            "name": "\(name)", "digest": "\(digest)", "registration": "\(registration)", "registered_at": "now()",
+        ]
+        try await store.write(
+            """
+            INSERT INTO \(schema.internal)._function_server (\(row.names)) SELECT \(row.values)
+            WHERE NOT EXISTS (
+                SELECT FROM \(schema.internal)._function_server AS same
+                WHERE same.name = \(name) AND same.digest = \(digest)
+            )
+            ON CONFLICT (name) DO UPDATE SET \(row.replacements)
+            """
+        )
+    }
+}
