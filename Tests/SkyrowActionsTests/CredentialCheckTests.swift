@@ -96,6 +96,16 @@ import Testing
     ]
 
     static let rows: [Row] = [
+        // Nothing
+        .grant(.nothing, .anonymous),
+        .grant(.nothing, key: "", token: "", .anonymous),
+        .grant(.nothing, key: "api", .anonymous),
+        .grant(.nothing, token: "ann", annCaller),
+        .grant(.nothing, token: "disabled", .anonymous),
+        .grant(.nothing, key: "master", as: "ann", Caller(kind: .master(actingAs: "ann"))),
+        .refuse(.nothing, key: "wrong", .accessKeyNotAccepted),
+        .refuse(.nothing, token: "stale", .accessTokenNotAccepted),
+        .refuse(.nothing, key: "api", token: "expired", .accessTokenNotAccepted),
         // Key only
         .grant(.key, key: "api", .anonymous),
         .grant(.key, key: "master", Caller(kind: .master(actingAs: nil))),

@@ -123,6 +123,8 @@ import Testing
         "file:sign": #"{"record":"note/none","names":[]}"#,
         "file:delete": #"{"names":[]}"#,
         "file:collect": #"{"dry_run":true}"#,
+        "function:call": #"{"name":"none"}"#,
+        "function:list": "{}",
     ]
 
     /// What a column gets of an action; nil where it is let in, whatever comes of it.
@@ -162,6 +164,7 @@ import Testing
     /// What it gets by what the action requires.
     private static func refusal(_ requirement: ActionRequirement, _ column: Column) -> Int? {
         switch (requirement, column) {
+        case (.nothing, .noKey): nil
         case (_, .noKey): 101
         case (_, .wrongKey), (_, .masterElsewhere), (_, .revokedKey), (_, .expiredKey), (_, .keyElsewhere): 103
         // Where a key is needed, no token is looked at.
@@ -171,7 +174,7 @@ import Testing
         case (.masterOrDevelopment, .namedServerKey), (.master, .namedServerKey): nil
         case (.master, _), (.masterOrDevelopment, _): 102
         case (_, .endedSession): 104
-        case (.keyOrToken, _): nil
+        case (.nothing, _), (.keyOrToken, _): nil
         case (.user, .key), (.user, .master), (.userOrMaster, .key), (.administrator, .key): 101
         case (.user, .clientKey), (.userOrMaster, .clientKey), (.administrator, .clientKey): 101
         case (.user, .typeKey), (.userOrMaster, .typeKey), (.user, .serverKey), (.user, .namedServerKey): 101

@@ -125,6 +125,7 @@ func withService<Success: Sendable>(
     customTokenKeys: [CustomTokenKey] = [],
     loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
     files: FileConfiguration? = nil,
+    functions: (runner: any FunctionRunner, registration: FunctionRegistration)? = nil,
     certificate: ServerCertificate? = nil,
     client tls: NIOSSLContext? = nil,
     logger: Logger = .silent,
@@ -150,6 +151,7 @@ func withService<Success: Sendable>(
         customTokenKeys: customTokenKeys,
         loginKeyReaders: loginKeyReaders,
         files: files,
+        functions: functions,
         logger: logger,
         metrics: metrics,
         on: cluster,
@@ -203,6 +205,7 @@ func withActions<Success: Sendable>(
     customTokenKeys: [CustomTokenKey] = [],
     loginKeyReaders: [FieldName: FieldRule.Readers] = FieldRules.loginKeyReaders,
     files: FileConfiguration? = nil,
+    functions: (runner: any FunctionRunner, registration: FunctionRegistration)? = nil,
     logger: Logger = .silent,
     metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     on cluster: TemporaryCluster? = nil,
@@ -236,11 +239,13 @@ func withActions<Success: Sendable>(
                     rateLimits: rateLimits,
                     reads: reads,
                     live: live,
-                    files: files
+                    files: files,
+                    functions: functions.map { FunctionConfiguration(runner: $0.runner, servers: ["main"]) }
                 ),
                 logger: logger,
                 metrics: metrics
             )
+            if let functions { try await actions.register(functions.registration, of: "main") }
             let running = Task {
                 await withDiscardingTaskGroup { group in
                     group.addTask { await store.run() }

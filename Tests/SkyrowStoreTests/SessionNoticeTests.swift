@@ -14,6 +14,7 @@ import Testing
         ("user:ann", .user("ann")),
         ("user:a:b/c", .user("a:b/c")),
         ("files", .files),
+        ("functions", .functions),
         ("all", .all),
         // Whatever cannot be read is taken for the most it could mean.
         ("", .all),

@@ -8,7 +8,7 @@ extension ActionTable {
         Entry(Actions.authSignUp, ActionService.signUp(_:_:)),
         Entry(Actions.authLogIn, ActionService.logIn(_:_:)),
         Entry(Actions.authPassword, ActionService.changePassword(_:_:)),
-        Entry(Actions.authRegister, ActionService.register),
+        Entry(Actions.authRegister, ActionService.register(_:_:)),
     ]
 }
 

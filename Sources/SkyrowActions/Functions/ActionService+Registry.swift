@@ -39,7 +39,7 @@ extension ActionService {
         try await readTokenKey()
         var hash = SHA256()
         hash.update(stored.utf8)
-        try await store.functionServers.store(stored, digest: hash.finish().bytes, of: server)
+        try await store.functionServers.replace(stored, digest: hash.finish().bytes, of: server)
         functions.change { $0.replacing(registration, of: server, in: functions.servers) }
     }
 

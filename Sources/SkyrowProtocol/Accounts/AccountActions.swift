@@ -7,6 +7,12 @@ package struct FunctionProviderLogIn: Sendable {
     /// An object, which only the provider understands.
     package var authData: JSONText
     package var device: SessionDevice
+
+    package init(provider: String, authData: JSONText, device: SessionDevice) {
+        self.provider = provider
+        self.authData = authData
+        self.device = device
+    }
 }
 
 /// What `auth:signup` makes an account of: without login data and password, an anonymous one.

@@ -21,7 +21,7 @@ package struct FunctionServerTable: StoreTable, Sendable {
     /// Stores what a server has registered; an equal registration writes nothing and notifies no process.
     ///
     /// - Parameter digest: SHA-256 of the registration.
-    package func store(
+    package func replace(
         _ registration: JSONText,
         digest: [UInt8],
         of name: String
