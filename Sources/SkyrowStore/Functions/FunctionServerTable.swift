@@ -1,4 +1,5 @@
 package import SkyrowModel
+internal import SkyrowPostgres
 
 /// What the function servers of an application have registered.
 package struct FunctionServerTable: StoreTable, Sendable {
