@@ -1,5 +1,6 @@
 package import SkyrowModel
 package import SkyrowProtocol
+import SkyrowStore
 
 extension ActionRunner {
     /// Returns the action of a function of the application; nil for an unknown name.

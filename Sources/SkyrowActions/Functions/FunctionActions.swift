@@ -1,6 +1,6 @@
 import SkyrowJSON
 import SkyrowModel
-package import SkyrowProtocol
+import SkyrowProtocol
 import SkyrowStore
 
 extension ActionTable {

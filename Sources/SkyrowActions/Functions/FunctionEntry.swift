@@ -1,6 +1,6 @@
-package import SkyrowJSON
-package import SkyrowModel
-package import SkyrowProtocol
+import SkyrowJSON
+import SkyrowModel
+import SkyrowProtocol
 
 /// A function of the application as an action, made at run time.
 ///

@@ -1,3 +1,5 @@
+import SkyrowModel
+import SkyrowProtocol
 import Synchronization
 
 /// The functions of an application in this process: what is registered, and what calls it.

@@ -1,3 +1,4 @@
+import SkyrowModel
 import SkyrowProtocol
 
 /// The times of calls on a scale with two steps for each power of two, from a microsecond to an hour.
