@@ -79,6 +79,11 @@ struct CurlHandle: ~Copyable {
         try check(skyrow_curl_set_list(pointer, option, list))
     }
 
+    /// Makes the transfer a POST with this body, which libcurl copies.
+    func set(body: [UInt8]) throws(CurlFault) {
+        try check(skyrow_curl_set_body(pointer, body, body.count))
+    }
+
     /// Sets the callbacks, whose context must outlive the handle.
     func setCallbacks(_ callbacks: TransferCallbacks, _ context: UnsafeMutableRawPointer) throws(CurlFault) {
         try check(skyrow_curl_set_source(pointer, callbacks.read, context))

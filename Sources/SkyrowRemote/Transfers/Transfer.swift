@@ -23,6 +23,11 @@ protocol Transfer: AnyObject, Sendable {
     /// The engine asks before it connects, and before it sends a request on a connection, which may be an earlier one.
     func admits(_ address: ClientAddress?) -> Bool
 
+    /// Called before each request of the transfer; returns whether it is sent.
+    ///
+    /// There is a second one when a kept connection ends without a response: libcurl repeats the request, also a POST.
+    func begins() -> Bool
+
     /// Takes a header line, with its line break.
     func receive(header line: UnsafeRawBufferPointer)
 
@@ -55,6 +60,7 @@ enum TransferSupply: Hashable, Sendable {
 extension Transfer {
     func prepare(resume: @escaping @Sendable () -> Void) {}
     func admits(_ address: ClientAddress?) -> Bool { true }
+    func begins() -> Bool { true }
     func receive(header line: UnsafeRawBufferPointer) {}
     func receive(_ part: UnsafeRawBufferPointer) -> TransferReceipt { .taken }
     func send(into buffer: UnsafeMutableRawBufferPointer) -> TransferSupply { .bytes(0) }
@@ -97,7 +103,7 @@ struct TransferCallbacks {
 
     let prerequest: curl_prereq_callback = { context, address, _, _, _ in
         guard let context = TransferContext.of(context), let address,
-            context.transfer.admits(ClientAddress(String(cString: address)))
+            context.transfer.admits(ClientAddress(String(cString: address))), context.transfer.begins()
         else { return CURL_PREREQFUNC_ABORT }
         return CURL_PREREQFUNC_OK
     }
