@@ -48,7 +48,7 @@ let package = Package(
         // It speaks SMTP, and is loaded when mail is to be sent: nothing is linked with it. Its headers are those of Debian's
         // libcurl4-openssl-dev, or of Apple's SDKs.
         .target(name: "CLibcurl"),
-        // The files of sql/, which become part of the executable.
+        // The files of sql/ and the function server for Node, which become part of the executable.
         .target(name: "CSQLFiles"),
         // What Swift's module Glibc leaves out.
         .systemLibrary(name: "CGlibc"),
@@ -143,8 +143,8 @@ let package = Package(
             name: "SkyrowServer",
             dependencies: [
                 .target(name: "CGlibc", condition: server),
-                "SkyrowActions", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON", "SkyrowModel",
-                "SkyrowPostgres", "SkyrowProtocol", "SkyrowRemote", "SkyrowStore", "SkyrowSystem",
+                "CSQLFiles", "SkyrowActions", "SkyrowConcurrency", "SkyrowCrypto", "SkyrowHTTP", "SkyrowJSON",
+                "SkyrowModel", "SkyrowPostgres", "SkyrowProtocol", "SkyrowRemote", "SkyrowStore", "SkyrowSystem",
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),

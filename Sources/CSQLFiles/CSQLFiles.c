@@ -12,6 +12,16 @@ static const char applications[] = {
 #embed "../../sql/applications.sql" suffix(, 0)
 };
 
+static const char functions[] = {
+#if __has_embed("../../Examples/functions/skyrow-functions.mjs")
+#embed "../../Examples/functions/skyrow-functions.mjs" suffix(, 0)
+#else
+    0
+#endif
+};
+
 const char *skyrow_schema_sql(void) { return schema; }
 
 const char *skyrow_applications_sql(void) { return applications; }
+
+const char *skyrow_functions_mjs(void) { return functions; }

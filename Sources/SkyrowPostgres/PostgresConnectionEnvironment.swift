@@ -22,6 +22,17 @@ extension PostgresConfiguration {
         return environment
     }
 
+    /// Returns the options that a connection string gives, by the names of libpq.
+    ///
+    /// - Throws: ``PostgresError`` with the code `misuse` when the text is not a connection string.
+    package static func options(ofConnection text: String) throws(PostgresError) -> [(name: String, value: String)] {
+        var options: [(name: String, value: String)] = []
+        try forEachOption(ofConnection: text) { option in
+            if let value = option.val { options.append((String(cString: option.keyword), String(cString: value))) }
+        }
+        return options
+    }
+
     /// Whether a connection string contains a password, of the role or of a key.
     package static func holdsPassword(connection text: String) -> Bool {
         var isFound = false

@@ -11,6 +11,8 @@ package struct Command: Sendable {
     package var descriptors: [FileDescriptor]
     /// Whether it leaves the terminal's process group, so that Ctrl-C interrupts only the service.
     package var leavesProcessGroup = false
+    /// Whether the rest of its process group is killed when it has ended; for a command that `leavesProcessGroup`.
+    package var endsProcessGroup = false
     /// Whether it starts a session, so that it survives when all processes of this session are killed.
     package var leavesSession = false
 
@@ -93,11 +95,13 @@ package enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
 /// the thread that started the child ends (prctl(2), PR_SET_PDEATHSIG).
 package final class ChildProcess: Sendable {
     package let processID: pid_t
+    private let endsGroup: Bool
     private let isRunning = Mutex(true)
     private let end = Deferred<ProcessExit>()
 
-    private init(processID: pid_t) {
+    private init(processID: pid_t, endsGroup: Bool) {
         self.processID = processID
+        self.endsGroup = endsGroup
     }
 
     /// Starts a program; throws ``ToolError`` if it cannot be started.
@@ -105,7 +109,7 @@ package final class ChildProcess: Sendable {
         let started = Deferred<Result<ChildProcess, ToolError>>()
         let failure = DetachedThread.start {
             do throws(ToolError) {
-                let child = ChildProcess(processID: try command.spawn())
+                let child = ChildProcess(processID: try command.spawn(), endsGroup: command.endsProcessGroup)
                 started.settle(.success(child))
                 child.awaitEnd()
             } catch {
@@ -139,11 +143,17 @@ package final class ChildProcess: Sendable {
         isRunning.withLock { if $0 { _ = kill(processID, signal) } }
     }
 
+    /// Sends a signal to its process group, which it has to itself, unless the program has ended.
+    package func sendToGroup(signal: Int32) {
+        isRunning.withLock { if $0 { _ = kill(-processID, signal) } }
+    }
+
     private func awaitEnd() {
         // The process id stays in use until waitpid, which runs under the lock, so no signal can go to another process.
         var info = siginfo_t()
         while waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         let status = isRunning.withLock { isRunning -> ProcessExit in
+            if endsGroup { kill(-processID, SIGKILL) }
             var word: Int32 = 0
             while waitpid(processID, &word, 0) < 0, errno == EINTR {}
             isRunning = false

@@ -21,7 +21,7 @@ package enum FunctionFault: Error, Hashable, Sendable {
 /// Calls one function server: a POST for each call, on connections that are kept, without redirects and repetition.
 ///
 /// ```swift
-/// let body = try await client.response(to: envelope, requestID: nil, within: .seconds(10))
+/// let body = try await client.response(to: envelope, within: .seconds(10))
 /// ```
 package struct FunctionServerClient: Sendable {
     package let address: FunctionAddress
@@ -55,9 +55,12 @@ package struct FunctionServerClient: Sendable {
     /// Sends a body, and returns that of the response with any status.
     ///
     /// The connection is closed when the time is over and when the task is cancelled. Throws ``FunctionFault``.
+    ///
+    /// - Parameter traceParent: The span that the call belongs to, in the form of W3C Trace Context.
     package func response(
         to body: [UInt8],
-        requestID: String?,
+        requestID: String? = nil,
+        traceParent: String? = nil,
         within time: Duration
     ) async throws(FunctionFault) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
@@ -66,6 +69,7 @@ package struct FunctionServerClient: Sendable {
         if let requestID, requestID.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
             fields.append("x-skygear-request-id: \(requestID)")
         }
+        if let traceParent { fields.append("traceparent: \(traceParent)") }
         let transfer = FunctionTransfer(to: address, fields, body, maximumResponse, time)
         do throws(CurlFault) {
             _ = try await Self.engine.perform(transfer)

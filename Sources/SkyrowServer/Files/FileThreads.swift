@@ -30,6 +30,13 @@ struct FileThreads: Sendable {
         return try await outcome.value().get()
     }
 
+    /// Looks at files on a thread and waits for the result.
+    func look<Value: Sendable>(_ look: @escaping @Sendable () -> Value) async -> Value {
+        let outcome = Deferred<Value>()
+        start { outcome.settle(look()) }
+        return await outcome.value()
+    }
+
     /// Runs work on a thread and does not wait for it.
     func start(_ work: @escaping @Sendable () -> Void) {
         pool.submit { _ in work() }

@@ -1,6 +1,5 @@
 import Glibc
 package import SkyrowActions
-import SkyrowConcurrency
 package import SkyrowModel
 package import SkyrowSystem
 import Synchronization
@@ -57,7 +56,7 @@ package final class VipsThumbnails: ThumbnailMaker {
         of image: FileDescriptor,
         to thumbnail: FileDescriptor
     ) async throws(ThumbnailFault) {
-        let programs = await looked { [self] in (path(of: Self.program), path(of: "prlimit")) }
+        let programs = await FileThreads.reading.look { [self] in (path(of: Self.program), path(of: "prlimit")) }
         guard let vips = programs.0 else { throw .notInstalled }
         guard let prlimit = programs.1 else { throw .unavailable(.unavailable("The program prlimit is missing.")) }
         let words = await isolatingWords + [prlimit] + Self.limits + [vips] + Self.arguments(size, format)
@@ -161,13 +160,6 @@ package final class VipsThumbnails: ThumbnailMaker {
         return String(decoding: plain, as: UTF8.self).split(separator: " ").joined(separator: " ")
     }
 
-    /// Looks at files on a thread that may wait for the disk.
-    private func looked<Value: Sendable>(_ look: @escaping @Sendable () -> Value) async -> Value {
-        let outcome = Deferred<Value>()
-        FileThreads.reading.start { outcome.settle(look()) }
-        return await outcome.value()
-    }
-
     // MARK: - Without a network
 
     /// The words that start a program without a network, as root or in a user namespace; none where the system permits neither.
@@ -175,7 +167,7 @@ package final class VipsThumbnails: ThumbnailMaker {
         get async {
             if let known = isolation.withLock({ $0 }) { return known }
             var found: [String] = []
-            let programs = await looked { [self] in (path(of: "unshare"), path(of: "true")) }
+            let programs = await FileThreads.reading.look { [self] in (path(of: "unshare"), path(of: "true")) }
             if let unshare = programs.0, let nothing = programs.1,
                 let null = try? FileDescriptor(opening: "/dev/null", O_RDWR)
             {

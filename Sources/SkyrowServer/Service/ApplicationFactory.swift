@@ -19,6 +19,8 @@ struct ApplicationFactory: Sendable {
     let port: Int
     let logger: Logger
     let metrics: any MetricsFactory
+    /// The function servers of the default application; nil for none.
+    let functions: FunctionServers?
     /// The state shared by all applications, made with the first one.
     private let shared = SharedOnce()
 
@@ -97,6 +99,7 @@ struct ApplicationFactory: Sendable {
         } else {
             configuration.files = try await settings.fileConfiguration(of: name, port: port)
         }
+        if name == .default { configuration.functions = functions?.configuration }
         let actions = ActionService(
             store: store,
             configuration: configuration,

@@ -1,7 +1,9 @@
+import CoreMetrics
 import Glibc
 package import Logging
 import ServiceLifecycle
 import SkyrowActions
+import SkyrowConcurrency
 import SkyrowHTTP
 package import SkyrowPostgres
 import SkyrowStore
@@ -34,6 +36,7 @@ package struct ServiceProcess: Sendable {
         let metricsSocket: BoundSocket?
         let certificate: ServerCertificate?
         let hangups: UnixSignalsSequence
+        let functionServers: [FunctionServerPlan]
         let logger: Logger
         let log: LogOutput
     }
@@ -54,6 +57,7 @@ package struct ServiceProcess: Sendable {
         let logger = makeLogger(to: log)
         let certificate = try serverCertificate(logger: logger)
         let directory = try DataDirectory(creating: settings.database.dataDirectory)
+        let functionServers = try settings.functionServers(in: directory)
         let lock = try dataDirectoryLock(of: directory)
         // The port is bound first, so that no cluster is made for a service that cannot start.
         let socket = try BoundSocket(host: settings.listening.host, port: settings.listening.port)
@@ -77,6 +81,7 @@ package struct ServiceProcess: Sendable {
                 metricsSocket: metricsSocket,
                 certificate: certificate,
                 hangups: hangups,
+                functionServers: functionServers,
                 logger: logger,
                 log: log
             )
@@ -100,14 +105,17 @@ package struct ServiceProcess: Sendable {
         let (client, schema) = try makeClient(connection: connection, settings, logger: ground.logger) {
             $0.reporting = observability.reporting
         }
+        let port = ground.socket.port ?? settings.listening.port
+        let functions = functionServers(on: ground, keys, connection, port: port, metrics: observability.registry)
         let factory = ApplicationFactory(
             loader: loader,
             keys: keys,
             client: client,
             schema: schema,
-            port: ground.socket.port ?? settings.listening.port,
+            port: port,
             logger: ground.logger,
-            metrics: observability.registry
+            metrics: observability.registry,
+            functions: functions
         )
         let applications = factory.applications
         let limits = connectionLimits(logger: ground.logger)
@@ -125,7 +133,9 @@ package struct ServiceProcess: Sendable {
             limits: limits,
             connections: counts.live
         )
+        let isServing = Deferred<Bool>()
         let server = makeServer(responder, on: ground, limits: limits, counts: counts) { port in
+            isServing.settle(true)
             if ground.embedded != nil { await letToolsIn(client, schema, on: ground) }
             // If this cannot be determined, new keys count as a first start.
             let migration = MigrationRun(client: client, schema: schema, logger: ground.logger)
@@ -160,10 +170,33 @@ package struct ServiceProcess: Sendable {
             clients: clients
         )
         if let metrics { services.append(metrics) }
-        services += [prepared, PreparedService(server, after: prepared)]
+        services.append(prepared)
+        if let functions {
+            services.append(FunctionService(servers: functions, applications: applications, isServing: isServing))
+        }
+        services.append(PreparedService(server, after: prepared))
         if let certificate = ground.certificate { services.append(certificate) }
         services += [drain, MemoryTrimming()]
         try await run(services, until: reload(of: applications, factory, on: ground), logger: ground.logger)
+    }
+
+    /// Makes the function servers; nil without any.
+    private func functionServers(
+        on ground: Ground,
+        _ keys: ServiceKeys,
+        _ connection: String,
+        port: Int,
+        metrics: any MetricsFactory
+    ) -> FunctionServers? {
+        guard !ground.functionServers.isEmpty else { return nil }
+        let surroundings = FunctionServers.Surroundings(
+            environment: FunctionEnvironment(settings, keys: keys, connection: connection, port: port),
+            variables: loader.environment,
+            masterKey: keys.masterKeys[0],
+            metrics: metrics,
+            logger: ground.logger
+        )
+        return FunctionServers(ground.functionServers, surroundings, settings)
     }
 
     /// Lets PostgreSQL tools find the tables without a schema name, and log in if a port is set.
@@ -238,6 +271,7 @@ package struct ServiceProcess: Sendable {
         ) { [level] in
             level.level = $0.logging.level
             factory.reload(applications)
+            factory.functions?.reload("SIGHUP")
         }
     }
 

@@ -17,6 +17,7 @@ package final class SettingsTable: Sendable {
     package let mail = MailSettings()
     package let providers = ProviderSettings()
     package let outgoing = OutgoingSettings()
+    package let functions = FunctionSettings()
     package let rateLimits = RateLimitSettings()
     package let pools = PoolSettings()
     package let times = TimeSettings()

@@ -101,7 +101,7 @@ package final class DatabaseSettings: SettingGroup {
         try check(settings.replicationURL, origin: settings.origin(of: \.replicationURL), name: "replication-url")
     }
 
-    private static func check(_ url: String?, origin: SettingOrigin?, name: String) throws(ToolError) {
+    static func check(_ url: String?, origin: SettingOrigin?, name: String) throws(ToolError) {
         guard case .flag? = origin, let url, PostgresConfiguration.holdsPassword(connection: url) else { return }
         let variable = "SKYROW_" + name.uppercased().replacing("-", with: "_")
         throw .usage(
