@@ -27,6 +27,8 @@ final class FunctionServer: Sendable {
         var concurrency = 16
         var queue = 256
         var isDevelopment = false
+        /// The schema of the records.
+        var schema = "app"
         /// The parameter of the events at the start.
         var configuration: JSONText?
     }
@@ -336,7 +338,10 @@ final class FunctionServer: Sendable {
         case .failure(let fault): return .refused(fault.description)
         }
         connection.dialect = registration.dialect
-        if isNew { await announce(["before-config"], of: registration, to: connection) }
+        if isNew {
+            checkSchema(registration)
+            await announce(["before-config"], of: registration, to: connection)
+        }
         if state.withLock({ $0.registration != registration || $0.shown != .ready }) {
             do throws(SkyrowError) {
                 try await register(plan.name, registration)
@@ -353,6 +358,17 @@ final class FunctionServer: Sendable {
         await announce(["after-config"], of: registration, to: connection)
         if state.withLock(\.areAllReady) { await announce(Self.eventsOfReadiness, of: registration, to: connection) }
         return .ready
+    }
+
+    /// Says in the log that hooks of py-skygear find no tables: it opens a connection to the schema `app_<name>` for each.
+    private func checkSchema(_ registration: FunctionRegistration) {
+        guard case .program = plan.place, registration.dialect == .skygear, !registration.hooks.isEmpty,
+            !options.schema.hasPrefix("app_")
+        else { return }
+        logger.warning(
+            "py-skygear looks for the records of its hooks in another schema: the setting schema should begin with app_",
+            metadata: ["schema": .string(options.schema), "expected": .string("app_\(options.schema)")]
+        )
     }
 
     // MARK: Events

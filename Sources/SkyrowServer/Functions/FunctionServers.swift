@@ -44,6 +44,7 @@ final class FunctionServers: FunctionRunner {
             concurrency: functions.concurrency,
             queue: functions.queue,
             isDevelopment: settings.records.isDevelopment,
+            schema: surroundings.environment.schema,
             configuration: Self.configuration(settings, schema: surroundings.environment.schema)
         )
         let metrics = FunctionMetrics(surroundings.metrics)

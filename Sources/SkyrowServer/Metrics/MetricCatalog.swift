@@ -25,7 +25,7 @@ enum MetricCatalog {
 
     /// The metrics in the order of the manual.
     static let entries: [Entry] =
-        requests + connections + files + live + postgres + schema + accounts + observability + process
+        requests + connections + files + functions + live + postgres + schema + accounts + observability + process
 
     private static let requests: [Entry] = [
         Entry(
@@ -113,6 +113,39 @@ enum MetricCatalog {
             .counter,
             ["application", "operation", "outcome"],
             "Requests to the bucket of files, each attempt: `ok`, `missing`, `full`, `refused`, `unavailable` or `cancelled`."
+        ),
+    ]
+
+    private static let functions: [Entry] = [
+        Entry(
+            "skyrow_function_calls_total",
+            .counter,
+            ["function", "kind", "outcome"],
+            "Calls of function servers, by the name of the error, or OK; beyond 200 names, `function` is `other`."
+        ),
+        Entry(
+            "skyrow_function_seconds",
+            .histogram,
+            ["kind"],
+            "Time from a call of a function server to its answer, with the wait for a slot."
+        ),
+        Entry(
+            "skyrow_function_server_up",
+            .gauge,
+            ["server"],
+            "Whether a function server is ready: 1 or 0."
+        ),
+        Entry(
+            "skyrow_function_server_restarts_total",
+            .counter,
+            ["server"],
+            "Times that a function server ended and was started again."
+        ),
+        Entry(
+            "skyrow_function_slots_used",
+            .gauge,
+            ["server"],
+            "Concurrent calls of a function server."
         ),
     ]
 
