@@ -24,7 +24,7 @@ package enum FunctionDirectory {
         let plans = plans(of: names, in: directory, memory: memory, node: node)
         guard !plans.isEmpty else {
             throw .configuration(
-                "functions: the directory \(path) has neither \(fileName) nor files *.py or *.mjs, so there is nothing to start."
+                "functions: the directory \(path) has neither \(fileName) nor files *.py or *.mjs, and so no server."
             )
         }
         return plans

@@ -177,10 +177,10 @@ final class FunctionSupervisor: Sendable {
         do {
             port = try BoundSocket(host: "127.0.0.1", port: 0).port ?? 0
         } catch {
-            throw .failure("There is no free port: \(error).")
+            throw .failure("No port is free: \(error).")
         }
         let listening = "127.0.0.1:\(port)"
-        guard let address = FunctionAddress("http://\(listening)") else { throw .failure("There is no free port.") }
+        guard let address = FunctionAddress("http://\(listening)") else { throw .failure("No port is free.") }
         let (reading, writing) = try FileDescriptor.pipe()
         let nothing = try FileDescriptor(opening: "/dev/null", O_RDONLY)
         var command = Command(

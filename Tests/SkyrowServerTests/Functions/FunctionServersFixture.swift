@@ -195,10 +195,12 @@ final class FunctionServerLog: Changing {
 /// - Parameters:
 ///   - flags: Settings besides the directory.
 ///   - options: Further members of the server in `functions.json`.
+///   - program: The text of `server.py`.
 ///   - register: Called with the server's registrations.
 func withFunctionServers(
     _ flags: [String: String] = [:],
     options: String = "",
+    program: String = FunctionServersFixture.program(version: 1),
     register: @escaping FunctionServer.Register = { _, _ in },
     _ body: (FunctionServersFixture) async throws -> Void
 ) async throws {
@@ -210,7 +212,7 @@ func withFunctionServers(
     func write(_ name: String, _ text: String) throws {
         try text.write(toFile: "\(directory)/\(name)", atomically: true, encoding: .utf8)
     }
-    try write("server.py", FunctionServersFixture.program(version: 1))
+    try write("server.py", program)
     let command = #"["python3", "server.py", "{address}"]"#
     try write("functions.json", #"{"servers": {"main": {"command": \#(command), "watch": ["*.py"]\#(options)}}}"#)
     // A busy machine takes longer for a call.

@@ -131,14 +131,19 @@ import Testing
     }
 
     @Test func aServerThatNeverStartsIsDown() async throws {
-        try await withFunctionServers(options: "") { fixture in
-            try fixture.write("server.py", "import nothing_of_this_name\n")
-            fixture.servers.reload("test")
+        try await withFunctionServers(program: "import nothing_of_this_name\n") { fixture in
             try await waiting(until: "the server is down", hearing: [fixture.log]) {
                 if case .down? = fixture.state { true } else { false }
             }
+            let error = await fixture.error("version")
+            #expect([.pluginUnavailable, .pluginInitializing].contains(error?.code))
             // What it said is in the log.
-            #expect(fixture.log.contains("nothing_of_this_name", "function_server=main"))
+            try await waiting(until: "its output is in the log", hearing: [fixture.log]) {
+                fixture.log.contains("nothing_of_this_name", "function_server=main")
+            }
+            // It starts as soon as its files are right.
+            try fixture.write("server.py", FunctionServersFixture.program(version: 1))
+            try await fixture.reaches("version", "1")
         }
     }
 

@@ -14,7 +14,7 @@ import Testing
         arguments: [
             ([1, 1, 1], [false, false, false]), ([1, 2, 2], [false, false, true]),
             ([1, 2, 3, 3], [false, false, false, true]),
-            // A change that is taken back is none.
+            // A change that is taken back does not count.
             ([1, 2, 1, 1], [false, false, false, false]),
             ([1, 2, 2, 2, 3, 3], [false, false, true, false, false, true]),
         ] as [([Int64], [Bool])]
