@@ -98,11 +98,6 @@ CURLcode skyrow_curl_set_list(CURL *handle, CURLoption option, struct curl_slist
     return curl.easy_setopt(handle, option, value);
 }
 
-CURLcode skyrow_curl_set_body(CURL *handle, const void *body, size_t length) {
-    CURLcode code = curl.easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
-    return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, body);
-}
-
 CURLcode skyrow_curl_set_source(CURL *handle, curl_read_callback read, void *context) {
     CURLcode code = curl.easy_setopt(handle, CURLOPT_READFUNCTION, read);
     return code != CURLE_OK ? code : curl.easy_setopt(handle, CURLOPT_READDATA, context);

@@ -22,8 +22,6 @@ void skyrow_curl_free_list(struct curl_slist *list);
 CURLcode skyrow_curl_set_text(CURL *handle, CURLoption option, const char *value);
 CURLcode skyrow_curl_set_number(CURL *handle, CURLoption option, long value);
 CURLcode skyrow_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value);
-// Sets the body of a POST, which is copied.
-CURLcode skyrow_curl_set_body(CURL *handle, const void *body, size_t length);
 CURLcode skyrow_curl_set_source(CURL *handle, curl_read_callback read, void *context);
 CURLcode skyrow_curl_set_sink(CURL *handle, curl_write_callback write, curl_write_callback header, void *context);
 CURLcode skyrow_curl_set_open_socket(CURL *handle, curl_opensocket_callback open, void *context);

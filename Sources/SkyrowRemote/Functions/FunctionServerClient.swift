@@ -32,7 +32,7 @@ package struct FunctionServerClient: Sendable {
     /// the calls that a server gets at once.
     private static let engine = TransferEngine(
         TransferEngine.Limits(
-            transfers: 16_384,
+            transfers: 40_000,
             transfersOfServer: maximumConcurrency + 64,
             connections: 4096,
             connectionsOfServer: maximumConcurrency + 64

@@ -81,7 +81,17 @@ struct CurlHandle: ~Copyable {
 
     /// Makes the transfer a POST with this body, which libcurl copies.
     func set(body: [UInt8]) throws(CurlFault) {
-        try check(skyrow_curl_set_body(pointer, body, body.count))
+        try set(CURLOPT_POSTFIELDSIZE, body.count)
+        // Without an address there would be no body to copy.
+        let bytes = body.isEmpty ? [0] : body
+        let code = bytes.withUnsafeBytes { bytes in
+            skyrow_curl_set_text(
+                pointer,
+                CURLOPT_COPYPOSTFIELDS,
+                bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            )
+        }
+        try check(code)
     }
 
     /// Sets the callbacks, whose context must outlive the handle.

@@ -187,7 +187,7 @@ final class FunctionServer: Sendable {
                 within: left
             )
         } catch {
-            throw failed(call, error)
+            throw failed(call, error, on: connection)
         }
         state.withLock { $0.lastHeard = .now }
         do throws(CallFailure) {
@@ -224,13 +224,14 @@ final class FunctionServer: Sendable {
     }
 
     /// Returns the error of a call without a response, and takes note of what it says about the server.
-    private func failed(_ call: FunctionCall, _ fault: FunctionFault) -> SkyrowError {
+    private func failed(
+        _ call: FunctionCall,
+        _ fault: FunctionFault,
+        on connection: FunctionConnection
+    ) -> SkyrowError {
         switch fault {
-        case .unreachable(let reason):
-            show(.down(reason))
-            suspect(isNew: true)
-        case .lost:
-            suspect(isNew: false)
+        case .unreachable(let reason): if suspect(connection, isNew: true) { show(.down(reason)) }
+        case .lost: suspect(connection, isNew: false)
         case .tooLarge, .unreadable:
             logger.error("A function server sent no answer", metadata: metadata(of: call, reason: fault.text))
         case .late, .cancelled: break
@@ -238,12 +239,17 @@ final class FunctionServer: Sendable {
         return CallFailure.error(fault, requestID: call.context.requestID)
     }
 
-    private func suspect(isNew: Bool) {
-        state.withLock { state in
+    /// Has a process asked for its registration; returns false for one that another has replaced.
+    @discardableResult
+    private func suspect(_ connection: FunctionConnection, isNew: Bool) -> Bool {
+        let isCurrent = state.withLock { state in
+            guard state.connection === connection else { return false }
             state.isDue = true
             state.isNew = state.isNew || isNew
+            return true
         }
         waits.wake()
+        return isCurrent
     }
 
     /// Returns the error that callers see, and logs what they do not.
