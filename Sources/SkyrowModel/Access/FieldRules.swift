@@ -258,7 +258,10 @@ package struct FieldRules: Hashable, Sendable {
     package func refusedInNew(_ draft: RecordDraft, by caller: FieldAccess, isOwned: Bool = true) -> [FieldName] {
         if isEmpty || (caller.isUnrestricted && !hasKept) { return [] }
         let values = draft.fields.lazy.filter { $0.value != .null }.map { $0.name }
-        return refusedInNew(Array(values) + draft.operators.map { $0.name }, by: caller, isOwned: isOwned)
+        let names = Array(values) + draft.operators.map { $0.name }
+        guard let trusted = draft.trusted?.fields else { return refusedInNew(names, by: caller, isOwned: isOwned) }
+        let own = refusedInNew(names.filter { !trusted.contains($0) }, by: caller, isOwned: isOwned)
+        return (own + refusedInNew(names.filter { trusted.contains($0) }, by: .unrestricted, isOwned: isOwned)).sorted()
     }
 
     /// Returns the same for the names of the fields that get a value.
@@ -359,7 +362,7 @@ extension SkyrowError {
 
 extension RecordValue {
     /// Whether PostgreSQL considers both values the same; it compares texts and locations by their bytes.
-    fileprivate func isSameValue(as other: RecordValue, _ isSameJSON: (JSONText, JSONText) -> Bool) -> Bool {
+    package func isSameValue(as other: RecordValue, _ isSameJSON: (JSONText, JSONText) -> Bool) -> Bool {
         switch (self, other) {
         case (.string(let a), .string(let b)): a.isSameText(as: b)
         case (.location(let a), .location(let b)): a.isSame(as: b)

@@ -68,6 +68,8 @@ public struct RecordDraft: Hashable, Sendable {
     public var precondition: SavePrecondition?
     /// What must hold for the stored record, on its own fields only; it does not hold when no record exists.
     public var condition: RecordPredicate?
+    /// What hooks have set; nil for nothing. No request can name it.
+    package var trusted: TrustedMembers?
 
     public init(
         id: RecordID,
@@ -87,6 +89,7 @@ public struct RecordDraft: Hashable, Sendable {
 
     public static func == (a: RecordDraft, b: RecordDraft) -> Bool {
         a.id == b.id && a.access == b.access && a.precondition == b.precondition && a.condition == b.condition
+            && a.trusted == b.trusted
             && a.fields.elementsEqual(b.fields) { $0.name == $1.name && $0.value == $1.value }
             && a.operators.elementsEqual(b.operators) { $0.name == $1.name && $0.change == $1.change }
     }
@@ -96,6 +99,7 @@ public struct RecordDraft: Hashable, Sendable {
         hasher.combine(access)
         hasher.combine(precondition)
         hasher.combine(condition)
+        hasher.combine(trusted)
         for field in fields {
             hasher.combine(field.name)
             hasher.combine(field.value)

@@ -13,6 +13,8 @@ package struct NewAccount: Sendable {
     package var verifiedEmail: String?
     /// Whether a mail requests a verification of the address as soon as the account exists.
     package var verifies = false
+    /// The fields that hooks have set.
+    package var trusted: Set<FieldName> = []
 
     package init(
         id: UserID,
@@ -30,6 +32,13 @@ package struct NewAccount: Sendable {
 
     /// Whether the account is not anonymous.
     var isRegistered: Bool { passwordHash != nil || identity != nil }
+
+    /// Returns the fields that a profile may not get from its creator, or from hooks; sorted.
+    func refusedFields(of rules: FieldRules, by creator: FieldAccess) -> [FieldName] {
+        let given = profile.filter { $0.value != .null }.map(\.name)
+        let own = rules.refusedInNew(given.filter { !trusted.contains($0) }, by: creator)
+        return (own + rules.refusedInNew(given.filter { trusted.contains($0) }, by: .unrestricted)).sorted()
+    }
 }
 
 /// A session to store; its token is stored as a hash only.

@@ -44,8 +44,7 @@ extension UserTable {
         with access: RecordAccess
     ) throws(SkyrowError) -> SQL {
         let owner = FieldAccess.audience(Audience(user: account.id, isRegistered: true, keyName: access.keyName))
-        let given = account.profile.filter { $0.value != .null }.map(\.name)
-        let denied = table.rules.fields.refusedInNew(given, by: owner)
+        let denied = account.refusedFields(of: table.rules.fields, by: owner)
         guard denied.isEmpty else { throw .fieldsDenied(denied) }
         var changes: [SQL] = [
             "last_login_at = now()", "_updated_at = now()", "_updated_by = \(account.id)",
@@ -55,7 +54,8 @@ extension UserTable {
         for (name, value) in account.profile {
             guard let column = table[name] else { continue }
             guard let accepted = try column.accepted(value) else { continue }
-            let judged = column.parameter(accepted, judgedBy: access, in: catalog, keeping: "profile")
+            let judge = account.trusted.contains(name) ? nil : access
+            let judged = column.parameter(accepted, judgedBy: judge, in: catalog, keeping: "profile")
             changes.append("\(column.identifier) = \(judged)")
         }
         return """

@@ -42,15 +42,15 @@ package struct UserTable: StoreTable, Sendable {
                     : .audience(
                         Audience(user: account.id, isRegistered: account.isRegistered, keyName: access?.keyName)
                     )
-                let given = account.profile.filter { $0.value != .null }.map(\.name)
-                let denied = table.rules.fields.refusedInNew(given, by: creator)
+                let denied = account.refusedFields(of: table.rules.fields, by: creator)
                 guard denied.isEmpty else { throw SkyrowError.fieldsDenied(denied) }
                 var names: [SQL] = ["_id, _owner, _created_by, _updated_by"]
                 var values: [SQL] = ["\(account.id), \(account.id), \(account.id), \(account.id)"]
                 for (name, value) in account.profile {
                     guard let column = table[name], let value = try column.accepted(value) else { continue }
                     names.append("\(column.identifier)")
-                    values.append(column.parameter(value, judgedBy: access, in: catalog))
+                    let judge = account.trusted.contains(name) ? nil : access
+                    values.append(column.parameter(value, judgedBy: judge, in: catalog))
                 }
                 if account.verifies {
                     names.append("_verified")

@@ -1,7 +1,7 @@
 internal import SkyrowJSON
-internal import SkyrowModel
+package import SkyrowModel
 internal import SkyrowPostgres
-internal import SkyrowProtocol
+package import SkyrowProtocol
 internal import SkyrowQuery
 
 /// One request that changes all matching records: it finds them, locks those that still match, and changes these.
@@ -56,9 +56,9 @@ struct BulkRun {
 
     /// A matching record.
     struct Match: Sendable {
-        fileprivate let id: RecordID
-        fileprivate let storedID: String
-        fileprivate let isWritable: Bool
+        let id: RecordID
+        let storedID: String
+        let isWritable: Bool
     }
 
     /// Returns what the request would change.
@@ -118,10 +118,7 @@ struct BulkRun {
     }
 
     private func result(of matches: [Match]) -> BulkResult {
-        var result = BulkResult()
-        result.notPermitted = matches.filter { !$0.isWritable }.map(\.id)
-        if case .ids(let ids) = request.match { result.notFound = ids.missing(from: Set(matches.map(\.id))) }
-        return result
+        BulkResult(before: request, matches)
     }
 
     // MARK: Update
@@ -158,12 +155,7 @@ struct BulkRun {
     }
 
     private func update(_ held: [Match], on runner: StatementRunner, _ result: inout BulkResult) async throws {
-        if case .update(_, let size) = request.change, size * held.count > BulkRequest.maximumBytes {
-            throw SkyrowError.invalidArgument(
-                "The changes are too large for \(held.count) records; change fewer records at once.",
-                "set"
-            ).at("set")
-        }
+        try request.requireFitting(held.count)
         guard var plan else { return }
         var changed = try await write(held, plan, on: runner)
         let refused = held.filter { !changed.contains(TextKey($0.storedID)) }
@@ -250,6 +242,26 @@ struct BulkRun {
     }
 }
 
+extension BulkResult {
+    /// The result of a request that has changed none of its matches yet.
+    init(before request: BulkRequest, _ matches: [BulkRun.Match]) {
+        self.init()
+        notPermitted = matches.filter { !$0.isWritable }.map(\.id)
+        if case .ids(let ids) = request.match { notFound = ids.missing(from: Set(matches.map(\.id))) }
+    }
+}
+
+extension BulkRequest {
+    /// Throws `108 InvalidArgument` if the changes are too large for this number of records.
+    package func requireFitting(_ count: Int) throws(SkyrowError) {
+        guard case .update(_, let size) = change, size * count > Self.maximumBytes else { return }
+        throw .invalidArgument(
+            "The changes are too large for \(count) records; change fewer records at once.",
+            "set"
+        ).at("set")
+    }
+}
+
 extension SkyrowError {
     fileprivate static func tooManyMatch(_ count: Int64, _ limit: Int) -> SkyrowError {
         var error = SkyrowError.invalidArgument(
@@ -261,5 +273,5 @@ extension SkyrowError {
     }
 
     /// Whether the caller may not make this change, regardless of the values of the record.
-    fileprivate var isAboutPermission: Bool { code == .deniedArgument || code == .permissionDenied }
+    package var isAboutPermission: Bool { code == .deniedArgument || code == .permissionDenied }
 }

@@ -73,6 +73,14 @@ extension RecordStore {
 /// The records that a request by predicate or by ids has found.
 package struct FoundRecords: Sendable {
     fileprivate let matches: [BulkRun.Match]
+
+    /// The records that the caller may write, in the order of their ids.
+    package var writable: [RecordID] { matches.filter(\.isWritable).map(\.id) }
+
+    /// Returns the result of a request that has changed none of them yet.
+    package func result(of request: BulkRequest) -> BulkResult {
+        BulkResult(before: request, matches)
+    }
 }
 
 extension BulkResult {

@@ -74,5 +74,5 @@ private enum RowsByID: Sendable {
 }
 
 extension SkyrowError {
-    static let recordNotFound = SkyrowError(.resourceNotFound, "The record does not exist.")
+    package static let recordNotFound = SkyrowError(.resourceNotFound, "The record does not exist.")
 }

@@ -11,16 +11,24 @@ extension RecordStore {
     /// and one round trip; the result has an outcome for each item, in order. Throws `102 PermissionDenied` if the caller may
     /// not write at all, `115 AtomicOperationFailure` when `atomic` and a record fails, and database errors.
     ///
-    /// - Parameter fitsSchema: whether all items must fit the schema. If one does not, throws `schemaMoved` without writing
-    ///   anything.
+    /// - Parameters:
+    ///   - fitsSchema: whether all items must fit the schema. If one does not, throws `schemaMoved` without writing anything.
+    ///   - freshIDs: the temporary ids that already have an id.
     package func save(
         _ items: [SaveRequest.Item],
         with access: RecordAccess,
         atomic: Bool,
-        fitsSchema: Bool = false
+        fitsSchema: Bool = false,
+        freshIDs: [RecordID: RecordID] = [:]
     ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
-        let work = SaveWork(items: items, access: access, isAtomic: atomic, fitsSchema: fitsSchema)
+        let work = SaveWork(
+            items: items,
+            access: access,
+            isAtomic: atomic,
+            fitsSchema: fitsSchema,
+            freshIDs: freshIDs
+        )
         return try await reporting {
             let outcomes: [RecordOutcome]
             if atomic, items.count > 1 {
@@ -58,10 +66,17 @@ extension RecordStore {
         with access: RecordAccess,
         atomic: Bool,
         fitsSchema: Bool = false,
+        freshIDs: [RecordID: RecordID] = [:],
         transaction: PostgresTransaction
     ) async throws(SkyrowError) -> [RecordOutcome] {
         try access.requireWriting()
-        let work = SaveWork(items: items, access: access, isAtomic: atomic, fitsSchema: fitsSchema)
+        let work = SaveWork(
+            items: items,
+            access: access,
+            isAtomic: atomic,
+            fitsSchema: fitsSchema,
+            freshIDs: freshIDs
+        )
         return try await reporting { try await perform(work, on: .transaction(transaction)) }
     }
 
@@ -116,13 +131,13 @@ extension RecordStore {
         try await rulesWatch.requireKnown()
         var retry = SchemaRetry()
         var catalog = cache.current
-        var plan = self.plan(work.items, catalog, work.access, freshIDs: [:])
+        var plan = self.plan(work.items, catalog, work.access, freshIDs: work.freshIDs)
         var instant: PostgresTimestamp?
         var open = Array(work.items.indices)
         var settled: [RecordOutcome] = []
         var hasFailures = false
         while true {
-            try work.requireScopes(in: catalog)
+            try work.access.requireScopes(of: work.items, in: catalog)
             // The caller can create dropped schema again only if nothing is written yet.
             if plan.lacksSchema, work.fitsSchema, settled.isEmpty { throw SkyrowError.schemaMoved }
             let context = WriteContext(store: self, runner: runner, catalog: catalog, access: work.access)
@@ -145,7 +160,7 @@ extension RecordStore {
         }
     }
 
-    private func plan(
+    func plan(
         _ items: [SaveRequest.Item],
         _ catalog: SchemaCatalog,
         _ access: RecordAccess,
@@ -205,13 +220,18 @@ private struct SaveWork {
     let access: RecordAccess
     let isAtomic: Bool
     let fitsSchema: Bool
+    let freshIDs: [RecordID: RecordID]
+}
 
+extension RecordAccess {
     /// Throws `102 PermissionDenied` if the request's key has no scope for a type that is saved or referred to.
-    func requireScopes(in catalog: SchemaCatalog) throws(SkyrowError) {
-        guard access.hasScopes else { return }
+    func requireScopes(of items: [SaveRequest.Item], in catalog: SchemaCatalog) throws(SkyrowError) {
+        guard hasScopes else { return }
         for case .draft(let draft) in items {
-            try access.requireWriting(draft.id.type)
-            try access.requireReferring(draft.fields, draft.operators, of: draft.id.type, in: catalog)
+            try requireWriting(draft.id.type)
+            var fields = draft.fields
+            if let trusted = draft.trusted?.fields { fields.removeAll { trusted.contains($0.name) } }
+            try requireReferring(fields, draft.operators, of: draft.id.type, in: catalog)
         }
     }
 }

@@ -195,7 +195,7 @@ struct SaveRun {
             contention: contention
         )
         let reader = context.access.fields
-        let stored = StoredRows(result, plan: group.table.plan(for: reader), for: reader)
+        let stored = StoredRows(result, of: group.table, for: reader)
         let isOnlyOne = plan.writes.count == 1
         // A trigger may have changed the id, so the only row belongs to the only record.
         let rows =

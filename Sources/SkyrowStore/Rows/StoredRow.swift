@@ -13,6 +13,8 @@ package final class StoredRows: Sendable {
     fileprivate let lists: [IncludedList]
     /// The included records that are sent once, separately from the rows; nil if they are nested in the rows.
     fileprivate let table: IncludedTable?
+    /// The plan with every field, where the rows have all columns of a table.
+    private let whole: RowPlan?
 
     /// - Parameters:
     ///   - reader: the reader of the rows.
@@ -23,6 +25,22 @@ package final class StoredRows: Sendable {
         self.reader = reader
         self.lists = lists
         table = nil
+        whole = nil
+    }
+
+    /// Rows with all columns of a table, as statements return them that write or judge.
+    init(_ result: PostgresResult, of table: RecordTable, for reader: FieldAccess) {
+        self.result = result
+        plan = table.plan(for: reader).fitting(result)
+        whole = table.wholeRow.plan
+        self.reader = reader
+        lists = []
+        self.table = nil
+    }
+
+    /// The same rows for a reader who sees every field.
+    fileprivate var unrestricted: StoredRows {
+        reader.isUnrestricted ? self : StoredRows(result, plan: whole ?? plan, for: .unrestricted)
     }
 
     /// The same rows, with ids in place of the included records.
@@ -32,6 +50,7 @@ package final class StoredRows: Sendable {
         reader = rows.reader
         lists = rows.lists
         self.table = table
+        whole = nil
     }
 
     /// Calls `body` with each record that a row includes, with repetitions.
@@ -238,6 +257,11 @@ package struct StoredRow: RecordSource {
     fileprivate let row: Int
 
     package var isWhole: Bool { !rows.result.isShort(row: row) }
+
+    /// The record with the fields and the entries of the access list that are hidden from its reader; nil if it is too large.
+    package var wholeRecord: Record? {
+        isWhole ? StoredRow(rows: rows.unrestricted, row: row).collected() : nil
+    }
 
     package func emit(into sink: inout some RecordSink) {
         withExtendedLifetime(rows) {

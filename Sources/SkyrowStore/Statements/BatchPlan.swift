@@ -275,7 +275,8 @@ package struct BatchPlan: Sendable {
                 operators: operated?.operators ?? [],
                 insertRefusal: access.flatMap { table.rules.refusalOfCreating(draft, with: $0) }
                     ?? operated?.insertRefusal,
-                condition: condition
+                condition: condition,
+                trusted: draft.trusted
             )
         )
     }

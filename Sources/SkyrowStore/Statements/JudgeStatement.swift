@@ -46,7 +46,7 @@ struct JudgeStatement {
     /// Returns what was found, by the id that clients see; a record that does not exist has no entry.
     func findings(_ result: PostgresResult) throws(PostgresError) -> [TextKey: Finding] {
         var findings: [TextKey: Finding] = [:]
-        let rows = StoredRows(result, plan: table.plan(for: access.fields), for: access.fields)
+        let rows = StoredRows(result, of: table, for: access.fields)
         for row in 0..<result.rowCount {
             let stored = rows[row]
             guard let id = stored.storedID else { continue }
@@ -71,6 +71,10 @@ struct SaveIntent {
     /// Whether the save has a condition on the stored record.
     let isConditional: Bool
     let rules: TypeRules
+    /// The fields that hooks have set.
+    let trusted: Set<FieldName>
+    /// Whether a hook has set the access list.
+    let trustsAccess: Bool
 
     init(_ write: RecordWrite) {
         precondition = write.precondition
@@ -79,6 +83,8 @@ struct SaveIntent {
         operators = write.operators
         insertRefusal = write.insertRefusal
         isConditional = write.condition != nil
+        trusted = Set(write.shape.trusted.map { write.table.columns[$0].field })
+        trustsAccess = write.shape.trustsAccess
         let operated = Set(operators.map(\.column))
         fields = zip(write.columns, write.values).filter { !operated.contains($0.0) }.map {
             let column = write.table.columns[$0]
@@ -94,6 +100,8 @@ struct SaveIntent {
         self.access = draft.access
         isConditional = draft.condition != nil
         rules = table?.rules ?? .none
+        trusted = draft.trusted?.fields ?? []
+        trustsAccess = draft.trusted?.hasAccess ?? false
         fields = draft.fields.compactMap { field in
             // Compared as the column takes it: a number column has `7` as `7.0`.
             guard let column = table?[field.name] else { return field }
@@ -127,20 +135,26 @@ struct SaveIntent {
         func isMember(_ field: MemberField) -> Bool {
             caller.user.map { row.names($0, in: field) } ?? false
         }
-        let values = rules.fields.refusedChanges(
-            fields,
-            to: record,
-            by: caller,
-            isMember: isMember,
-            isSameJSON: Self.isSameJSON
-        )
-        guard !operators.isEmpty else { return values }
+        func refused(_ fields: [(name: FieldName, value: RecordValue)], by caller: FieldAccess) -> [FieldName] {
+            rules.fields.refusedChanges(
+                fields,
+                to: record,
+                by: caller,
+                isMember: isMember,
+                isSameJSON: Self.isSameJSON
+            )
+        }
+        var values = refused(trusted.isEmpty ? fields : fields.filter { !trusted.contains($0.name) }, by: caller)
+        if !trusted.isEmpty {
+            values += refused(fields.filter { trusted.contains($0.name) }, by: .unrestricted)
+        }
+        guard !operators.isEmpty else { return values.sorted() }
         let refused = rules.fields.refusedOperators(operators.map(\.field), on: record, by: caller, isMember: isMember)
         return (values + refused).sorted()
     }
 
     /// Compares like `jsonb`.
-    private static func isSameJSON(_ a: JSONText, _ b: JSONText) -> Bool {
+    static func isSameJSON(_ a: JSONText, _ b: JSONText) -> Bool {
         if a == b { return true }
         let isSame = try? JSONDocument(a.utf8).withRoot { a in
             try JSONDocument(b.utf8).withRoot { b in a.isSameValue(as: b) }
@@ -224,7 +238,9 @@ enum SaveVerdict {
             self = .refused(refusal)
             return
         }
-        guard let access = save.access, !finding.row.holds(save.rules.standingOfListChanges(for: caller)) else {
+        guard let access = save.access, !save.trustsAccess,
+            !finding.row.holds(save.rules.standingOfListChanges(for: caller))
+        else {
             self = .tryAgain
             return
         }
@@ -236,7 +252,7 @@ enum SaveVerdict {
 
 extension RecordColumn {
     /// Returns a value that the column takes, as it is read back: with the digits of a `real` column that psql made.
-    fileprivate func kept(_ value: RecordValue) -> RecordValue {
+    func kept(_ value: RecordValue) -> RecordValue {
         guard oid == .float4, case .number(let number) = value else { return value }
         return .number(Double(Float(number)))
     }

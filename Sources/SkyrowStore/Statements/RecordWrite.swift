@@ -26,6 +26,7 @@ package struct RecordWrite: Sendable {
     ///   - operators: the operators; their columns are in ``columns`` with the values for a new record.
     ///   - insertRefusal: why no record can be created: the caller may not, or an operator has no value for a new record.
     ///   - condition: the condition on the stored record `r`.
+    ///   - trusted: what hooks have set.
     init(
         index: Int,
         id: RecordID,
@@ -37,7 +38,8 @@ package struct RecordWrite: Sendable {
         round: Int,
         operators: [SettledOperator] = [],
         insertRefusal: SkyrowError? = nil,
-        condition: SQL? = nil
+        condition: SQL? = nil,
+        trusted: TrustedMembers? = nil
     ) {
         self.index = index
         self.id = id
@@ -59,6 +61,10 @@ package struct RecordWrite: Sendable {
         }
         shape = SaveShape(kind: kind, columns: columns, setsAccess: access != nil)
         shape.isConditional = condition != nil
+        if let trusted {
+            shape.trusted = columns.filter { trusted.fields.contains(table.columns[$0].field) }
+            shape.trustsAccess = trusted.hasAccess
+        }
         if !operators.isEmpty {
             shape.operators = operators.map { SaveShape.Operator(place: $0.place, form: $0.form) }
         }
@@ -151,6 +157,10 @@ package struct SaveShape: Hashable, Sendable {
     var operators: [Operator] = []
     /// Whether there is a condition on the stored record; the condition itself is not part of the shape.
     var isConditional = false
+    /// The positions in the table of the columns that hooks have set.
+    var trusted: [Int] = []
+    /// Whether a hook has set the access list.
+    var trustsAccess = false
 
     var mayCreate: Bool { kind == .upsert || kind == .insert }
 

@@ -63,7 +63,8 @@ struct SaveStatement {
             update: open.update.shape,
             references: references(of: group),
             guardedColumns: guardedColumns(of: group),
-            guardedAccess: group.shape.setsAccess && !isPrivate ? guardedAccess(of: group.table.rules) : nil,
+            guardedAccess: group.shape.setsAccess && !isPrivate && !group.shape.trustsAccess
+                ? guardedAccess(of: group.table.rules) : nil,
             read: group.shape.isConditional ? open.read.shape : nil,
             hasOwner: group.table.rules.hasOwner(in: database),
             defaultAccess: isPrivate || group.shape.setsAccess || !group.shape.mayCreate
@@ -87,12 +88,13 @@ struct SaveStatement {
         let operators = Set(group.shape.operators.map(\.place))
         return group.shape.columns.enumerated().compactMap { place, column in
             let field = group.table.columns[column].field
+            let caller = group.shape.trusted.contains(column) ? .unrestricted : access.fields
             let update =
                 operators.contains(place)
-                ? rules.standingOfOperators(on: field, for: access.fields)
-                : rules.standing(.update, of: field, for: access.fields)
+                ? rules.standingOfOperators(on: field, for: caller)
+                : rules.standing(.update, of: field, for: caller)
             guard !update.isAlways else { return nil }
-            let read = rules.standing(.read, of: field, for: access.fields)
+            let read = rules.standing(.read, of: field, for: caller)
             return SaveText.GuardedColumn(place: column, update: update, read: read)
         }
     }
@@ -196,9 +198,12 @@ struct SaveStatement {
         let targets = group.shape.columns.compactMap { place -> SaveText.Target?? in
             switch group.table.columns[place].type {
             case .array(.reference(let type)) where looksUpElements, .reference(let type), .relation(let type):
+                // Hooks refer to any public record.
+                let isTrusted = group.shape.trusted.contains(place)
                 return .some(
                     catalog[type].map {
-                        SaveText.Target(table: $0.identifier, shared: access.of($0.rules).shared.shape)
+                        let shared = isTrusted ? Self.everyPublicRecord : access.of($0.rules).shared
+                        return SaveText.Target(table: $0.identifier, shared: shared.shape)
                     }
                 )
             default:
@@ -213,6 +218,8 @@ struct SaveStatement {
         }
         return references
     }
+
+    private static let everyPublicRecord = AccessScope(database: .everyone, .always)
 
     /// Where a reference leads, as far as this request determines it.
     private enum Target {
