@@ -35,6 +35,8 @@ package struct BulkRequest: Sendable {
     package var idempotencyKey: String?
     /// The bytes from which the SHA-256 of the request's canonical text is computed when a key is given.
     package var fingerprintSource: [UInt8]
+    /// Whether hooks run.
+    package var runsHooks: Bool
 
     package init(
         database: DatabaseName,
@@ -44,7 +46,8 @@ package struct BulkRequest: Sendable {
         atMost: Int = BulkRequest.maximumRecords,
         isDryRun: Bool = false,
         idempotencyKey: String? = nil,
-        fingerprintSource: [UInt8] = []
+        fingerprintSource: [UInt8] = [],
+        runsHooks: Bool = true
     ) {
         self.database = database
         self.type = type
@@ -54,6 +57,7 @@ package struct BulkRequest: Sendable {
         self.isDryRun = isDryRun
         self.idempotencyKey = idempotencyKey
         self.fingerprintSource = fingerprintSource
+        self.runsHooks = runsHooks
     }
 
     /// Of `record:update`.
@@ -74,7 +78,7 @@ package struct BulkRequest: Sendable {
                     "The ids of records, in place of `predicate`.",
                     .nullable(.array(of: .named(.recordID), minimum: 1))
                 ),
-                .atMost, .dryRun, .idempotencyKey,
+                .atMost, .dryRun, .idempotencyKey, .hooks,
             ],
             read: { json throws(SkyrowError) in try BulkRequest(updateParameters: json, rules: rules) },
             write: { $1.bulkRequest($0) }
@@ -174,7 +178,8 @@ extension BulkRequest {
             atMost: limit,
             isDryRun: try parameters.boolean("dry_run") ?? false,
             idempotencyKey: key,
-            fingerprintSource: key == nil ? [] : fingerprint(parameters)
+            fingerprintSource: key == nil ? [] : fingerprint(parameters),
+            runsHooks: try parameters.boolean("hooks") ?? true
         )
     }
 }
@@ -210,6 +215,7 @@ private func fingerprint(_ parameters: Parameters) -> [UInt8] {
     for name: StaticString in ["record_type", "predicate", "ids", "set", "at_most", "dry_run"] {
         if let value = parameters[name] { writer.canonical(value) } else { writer.null() }
     }
+    if parameters["hooks"]?.boolean == false { writer.string("hooks") }
     writer.endArray()
     return writer.bytes
 }
@@ -249,7 +255,7 @@ extension JSONWriter {
             member("at_most", request.atMost)
         }
         if request.isDryRun { member("dry_run", true) }
-        writeOptions(isAtomic: false, idempotencyKey: request.idempotencyKey)
+        writeOptions(isAtomic: false, idempotencyKey: request.idempotencyKey, runsHooks: request.runsHooks)
         endObject()
     }
 }

@@ -7,12 +7,21 @@ package struct RecordIDsRequest: Sendable {
     package var ids: [RecordID]
     package var isAtomic: Bool
     package var idempotencyKey: String?
+    /// Whether the hooks of a delete run.
+    package var runsHooks: Bool
 
-    package init(database: DatabaseName, ids: [RecordID], isAtomic: Bool = false, idempotencyKey: String? = nil) {
+    package init(
+        database: DatabaseName,
+        ids: [RecordID],
+        isAtomic: Bool = false,
+        idempotencyKey: String? = nil,
+        runsHooks: Bool = true
+    ) {
         self.database = database
         self.ids = ids
         self.isAtomic = isAtomic
         self.idempotencyKey = idempotencyKey
+        self.runsHooks = runsHooks
     }
 
     /// Of `record:fetch`, which also reads roles.
@@ -52,7 +61,7 @@ package enum RecordDeletion: Sendable {
                 "The condition of the records, in place of `ids`: all of them are deleted, or none.",
                 .nullable(.named(.predicate))
             ),
-            .atMost, .dryRun, .idempotencyKey,
+            .atMost, .dryRun, .idempotencyKey, .hooks,
         ],
         read: { json throws(SkyrowError) in
             if let request = try BulkRequest(deleteParameters: json) { return RecordDeletion.matches(request) }
@@ -89,7 +98,8 @@ extension RecordIDsRequest {
             database: database,
             ids: try Self.ids(list, name, isReading: isReading),
             isAtomic: isAtomic,
-            idempotencyKey: idempotencyKey
+            idempotencyKey: idempotencyKey,
+            runsHooks: try parameters.boolean("hooks") ?? true
         )
     }
 
@@ -131,7 +141,11 @@ extension JSONWriter {
         beginObject()
         databaseID(request.database)
         member("ids", request.ids.map(\.description))
-        writeOptions(isAtomic: request.isAtomic, idempotencyKey: request.idempotencyKey)
+        writeOptions(
+            isAtomic: request.isAtomic,
+            idempotencyKey: request.idempotencyKey,
+            runsHooks: request.runsHooks
+        )
         endObject()
     }
 }

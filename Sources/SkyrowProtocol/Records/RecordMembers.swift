@@ -30,6 +30,11 @@ extension MemberDescription {
         "A text of the client's choice; for 24 hours, a retry with it gets the first result.",
         .nullable(Codec<String>.idempotencyKey.shape)
     )
+    static let hooks = MemberDescription(
+        "hooks",
+        "Whether hooks run, which is the default; false is only for the master key.",
+        .nullable(.boolean)
+    )
     static let explanation = MemberDescription(
         "explain",
         "Returns how PostgreSQL would execute the query; `analyze` executes it too. Only for the master key.",
@@ -88,8 +93,9 @@ extension JSONWriter {
         member("desired_keys", fields)
     }
 
-    func writeOptions(isAtomic: Bool, idempotencyKey: String?) {
+    func writeOptions(isAtomic: Bool, idempotencyKey: String?, runsHooks: Bool = true) {
         if isAtomic { member("atomic", true) }
+        if !runsHooks { member("hooks", false) }
         if let idempotencyKey { member("idempotency_key", idempotencyKey) }
     }
 }

@@ -18,6 +18,8 @@ package struct SaveRequest: Sendable {
     package var idempotencyKey: String?
     /// The bytes from which the SHA-256 of the request's canonical text is computed when a key is given.
     package var fingerprintSource: [UInt8]
+    /// Whether hooks run.
+    package var runsHooks: Bool
 
     package init(
         database: DatabaseName,
@@ -25,7 +27,8 @@ package struct SaveRequest: Sendable {
         isAtomic: Bool = false,
         returnedMembers: ReturnedMembers = .record,
         idempotencyKey: String? = nil,
-        fingerprintSource: [UInt8] = []
+        fingerprintSource: [UInt8] = [],
+        runsHooks: Bool = true
     ) {
         self.database = database
         self.items = items
@@ -33,6 +36,7 @@ package struct SaveRequest: Sendable {
         self.returnedMembers = returnedMembers
         self.idempotencyKey = idempotencyKey
         self.fingerprintSource = fingerprintSource
+        self.runsHooks = runsHooks
     }
 }
 
@@ -99,7 +103,7 @@ extension SaveRequest {
                     "Whether a record that does not exist is an error, instead of being created.",
                     .nullable(.boolean)
                 ),
-                .idempotencyKey,
+                .idempotencyKey, .hooks,
             ],
             read: { json throws(SkyrowError) in try SaveRequest(parameters: json, rules: rules) },
             write: { $1.saveRequest($0) }
@@ -134,7 +138,8 @@ extension SaveRequest {
             isAtomic: isAtomic,
             returnedMembers: returnedMembers,
             idempotencyKey: idempotencyKey,
-            fingerprintSource: idempotencyKey == nil ? [] : fingerprint(parameters, list: records)
+            fingerprintSource: idempotencyKey == nil ? [] : fingerprint(parameters, list: records),
+            runsHooks: try parameters.boolean("hooks") ?? true
         )
     }
 }
@@ -162,7 +167,7 @@ extension Parameters {
 }
 
 /// What makes two requests the same: database, atomicity, list in canonical form, what is returned of each record where
-/// that is not all of it, and whether records may be new where they may not.
+/// that is not all of it, whether records may be new where they may not, and whether hooks run where they do not.
 private func fingerprint(_ parameters: Parameters, list: JSONView) -> [UInt8] {
     let writer = JSONWriter(capacity: list.source.count + 64)
     writer.beginArray()
@@ -171,6 +176,7 @@ private func fingerprint(_ parameters: Parameters, list: JSONView) -> [UInt8] {
     writer.canonical(list)
     if let members = parameters["return"], !members.equals("record") { writer.canonical(members) }
     if parameters["update_only"]?.boolean ?? false { writer.string("update_only") }
+    if parameters["hooks"]?.boolean == false { writer.string("hooks") }
     writer.endArray()
     return writer.bytes
 }
@@ -183,7 +189,11 @@ extension JSONWriter {
         beginArray("records")
         for case .draft(let draft) in request.items { self.draft(draft) }
         endArray()
-        writeOptions(isAtomic: request.isAtomic, idempotencyKey: request.idempotencyKey)
+        writeOptions(
+            isAtomic: request.isAtomic,
+            idempotencyKey: request.idempotencyKey,
+            runsHooks: request.runsHooks
+        )
         endObject()
     }
 }
