@@ -53,6 +53,7 @@ package final class ActionService: Service, Sendable {
     let files: FileState?
     /// The functions and hooks of the application.
     let functions: FunctionState
+    let hookState = HookState()
     /// The open files of all applications of the process.
     let fileCache: FileCache
 

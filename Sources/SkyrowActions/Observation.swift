@@ -91,6 +91,10 @@ package enum Observation: Sendable, Hashable {
     case fileUpkeepFailed(String)
     /// Why functions could not be read again or a function server did not get an event; safe to log.
     case functionsFailed(String)
+    /// A hook that changes nothing ended with this code.
+    case hookFailed(HookTrigger, name: String, ErrorCode)
+    /// A hook did not run for this number of records, since its server is away and it is not required, or since too many run.
+    case hooksSkipped(Int)
 }
 
 /// The direction of a file.

@@ -30,6 +30,8 @@ package final class ObservationRecorder: Sendable {
     private let thumbnails: [ThumbnailOutcome: Metrics.Timer]
     private let accountsDeleted: Counter
     private let deletionsFailed: Counter
+    private let hooksFailed: Counter
+    private let hooksSkipped: Counter
 
     package init(of application: ApplicationName = .default, logger: Logger, factory: any MetricsFactory) {
         var logger = logger
@@ -95,6 +97,8 @@ package final class ObservationRecorder: Sendable {
             }
         )
         filesCollected = counter("skyrow_file_collected_total")
+        hooksFailed = counter("skyrow_hook_failures_total")
+        hooksSkipped = counter("skyrow_hooks_skipped_total")
         thumbnails = Dictionary(
             uniqueKeysWithValues: ThumbnailOutcome.allCases.map { outcome in
                 let labels = label + [("outcome", outcome.rawValue)]
@@ -154,6 +158,8 @@ package final class ObservationRecorder: Sendable {
         case .thumbnailMade(let outcome, let time): thumbnails[outcome]?.record(duration: time)
         case .accountDeleted: accountsDeleted.increment()
         case .deletionFailed: deletionsFailed.increment()
+        case .hookFailed: hooksFailed.increment()
+        case .hooksSkipped(let count): hooksSkipped.increment(by: count)
         case .listening, .tokenRefused, .signInFailed, .mailFailed, .deletion, .purgeFailed, .usesLost, .auditLost,
             .breachedListFailed, .filesForgotten, .fileMissing, .thumbnailFailed, .fileStorageFailed, .fileUpkeepFailed,
             .functionsFailed:
@@ -229,6 +235,13 @@ package final class ObservationRecorder: Sendable {
             logger.warning("Files could not be removed", metadata: ["error": "\(reason)"])
         case .functionsFailed(let reason):
             logger.warning("Functions could not be read or told of an event", metadata: ["error": "\(reason)"])
+        case .hookFailed(let trigger, let name, let code):
+            logger.warning(
+                "A hook failed",
+                metadata: ["hook": "\(name)", "trigger": "\(trigger.rawValue)", "error": "\(code.name)"]
+            )
+        case .hooksSkipped(let count):
+            logger.warning("A hook was skipped", metadata: ["records": "\(count)"])
         case .fileTransferred, .fileBytes, .filesForgotten, .thumbnailMade, .changesDispatched, .liveQueries,
             .liveReset, .feedFetched, .feedReset, .providerKeysFetched, .mail,
             .accountDeleted, .passwordHashed, .passwordTimed, .guessRefused, .accessDenied, .loggedIn, .audienceLoaded,

@@ -43,6 +43,8 @@ package final class FunctionRegistry: Sendable {
     private let subtreeHandlers: [Handler]
     /// The servers of providers, the first one that registers a provider.
     private let providers: [String: String]
+    /// The types that have hooks, nil for all types.
+    private let hookedTypes: [HookTrigger: Set<RecordTypeName?>]
 
     package static let empty = FunctionRegistry(servers: [], database: [])
 
@@ -97,6 +99,7 @@ package final class FunctionRegistry: Sendable {
                 $0.description.path.utf8.count, $1.description.path
             )
         }
+        hookedTypes = hooks.mapValues { Set($0.map(\.description.type)) }
     }
 
     package subscript(name: String) -> Function? { names[name]?.function }
@@ -109,6 +112,12 @@ package final class FunctionRegistry: Sendable {
 
     /// Whether any hook has this trigger, on any type.
     package func hasHooks(_ trigger: HookTrigger) -> Bool { hooks[trigger] != nil }
+
+    /// Whether a hook has this trigger on a type.
+    package func hasHooks(_ trigger: HookTrigger, on type: RecordTypeName) -> Bool {
+        guard let types = hookedTypes[trigger] else { return false }
+        return types.contains(nil) || types.contains(type)
+    }
 
     /// Returns the hooks in the order in which they run: servers as configured, those of all types first in each.
     package func hooks(_ trigger: HookTrigger, on type: RecordTypeName) -> [Hook] {

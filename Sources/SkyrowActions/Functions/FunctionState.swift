@@ -26,8 +26,8 @@ package final class FunctionState: Sendable {
     let events = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(16))
     private let state: Mutex<State>
     private let statistics = Mutex(FunctionStatistics())
-    /// Read first, so that an application without handlers skips the lock.
-    private let anyHandlers = Atomic(false)
+    /// A bit for each trigger that a hook has, and one for handlers, so that requests without them pay for one load.
+    private let uses = Atomic<UInt>(0)
     /// The calls that a client has left of functions with a rate limit.
     private let buckets = Mutex(BucketTable<FunctionClient>(capacity: RateLimiter.capacity))
 
@@ -40,13 +40,16 @@ package final class FunctionState: Sendable {
         self.runner = runner
         self.servers = servers
         state = Mutex(State(registry: registry))
-        anyHandlers.store(registry.hasHandlers, ordering: .releasing)
+        uses.store(registry.uses, ordering: .relaxed)
     }
 
     package var registry: FunctionRegistry { state.withLock { $0.registry } }
 
     /// Whether there is any HTTP handler.
-    var hasHandlers: Bool { anyHandlers.load(ordering: .acquiring) }
+    var hasHandlers: Bool { uses.load(ordering: .relaxed) & FunctionRegistry.handlerBit != 0 }
+
+    /// Whether any hook has this trigger, on any type.
+    func hasHooks(_ trigger: HookTrigger) -> Bool { uses.load(ordering: .relaxed) & trigger.bit != 0 }
 
     /// Replaces the registry, for calls and hooks from now on.
     package func replace(_ registry: FunctionRegistry) {
@@ -55,25 +58,23 @@ package final class FunctionState: Sendable {
 
     /// Replaces the registry by a change of it.
     func change(_ body: (FunctionRegistry) -> FunctionRegistry) {
-        let hasHandlers = state.withLock { state in
+        state.withLock { state in
             state.registry = body(state.registry)
             state.epoch += 1
-            return state.registry.hasHandlers
+            uses.store(state.registry.uses, ordering: .relaxed)
         }
-        anyHandlers.store(hasHandlers, ordering: .releasing)
     }
 
     var epoch: Int { state.withLock { $0.epoch } }
 
     /// Replaces the registry by one that was read, unless it was replaced since `epoch`; returns whether it was not.
     func replace(_ registry: FunctionRegistry, readIn epoch: Int) -> Bool {
-        let isCurrent = state.withLock { state in
+        state.withLock { state in
             guard state.epoch == epoch else { return false }
             state.registry = registry
+            uses.store(registry.uses, ordering: .relaxed)
             return true
         }
-        if isCurrent { anyHandlers.store(registry.hasHandlers, ordering: .releasing) }
-        return isCurrent
     }
 
     /// The key of call tokens; nil before it was read, and without function servers.
@@ -128,6 +129,30 @@ package final class FunctionState: Sendable {
     }
 
     func counts(of key: FunctionStatistics.Key) -> CallCounts { statistics.withLock { $0[key] } }
+}
+
+extension FunctionRegistry {
+    fileprivate static let handlerBit: UInt = 1
+
+    fileprivate var uses: UInt {
+        HookTrigger.allCases.reduce(hasHandlers ? Self.handlerBit : 0) { hasHooks($1) ? $0 | $1.bit : $0 }
+    }
+}
+
+extension HookTrigger {
+    fileprivate var bit: UInt {
+        switch self {
+        case .beforeSave: 1 << 1
+        case .afterSave: 1 << 2
+        case .beforeDelete: 1 << 3
+        case .afterDelete: 1 << 4
+        case .beforeQuery: 1 << 5
+        case .afterFetch: 1 << 6
+        case .beforeLogin: 1 << 7
+        case .afterLogin: 1 << 8
+        case .afterLogout: 1 << 9
+        }
+    }
 }
 
 extension SkyrowError {

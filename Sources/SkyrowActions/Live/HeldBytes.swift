@@ -39,7 +39,7 @@ extension Operand {
 }
 
 extension RecordValue {
-    fileprivate var heldBytes: Int {
+    var heldBytes: Int {
         let length =
             switch self {
             case .string(let text): text.utf8.count

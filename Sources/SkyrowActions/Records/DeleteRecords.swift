@@ -25,6 +25,14 @@ extension ActionService {
             request: request.ids.flatMap { Array($0.description.utf8) + [0] },
             caller: call.caller
         )
+        let hooks = try recordHooks(
+            before: .beforeDelete,
+            after: .afterDelete,
+            on: Set(request.ids.map(\.type)),
+            isAsked: request.runsHooks,
+            by: call.caller
+        )
+        if let hooks { return try await delete(request, with: access, under: claim, hooks, call) }
         guard let claim else {
             let outcomes = try await store.delete(request.ids, with: access, atomic: request.isAtomic)
             return .fresh(.outcomes(call.reported(noteRefusals(in: outcomes))))
@@ -65,6 +73,23 @@ extension ActionService {
             request: request.fingerprintSource,
             caller: call.caller
         )
+        let hooks = try recordHooks(
+            before: request.change.isDelete ? .beforeDelete : .beforeSave,
+            after: request.change.isDelete ? .afterDelete : .afterSave,
+            on: [request.type],
+            isAsked: request.runsHooks,
+            by: call.caller
+        )
+        if let hooks, !request.isDryRun {
+            if let claim, let replay: WriteResult<Value> = try await replay(of: claim) { return replay }
+            try await requireUsableFiles(of: request, by: call.caller)
+            let found = try await admitting(call.caller, turn) { admit async throws(SkyrowError) in
+                try await self.store.find(request, with: access, admitting: admit)
+            }
+            // The hooks may take long, and are no read.
+            turn.leave()
+            return try await change(found, request, with: access, under: claim, hooks, as: action.result, value, call)
+        }
         guard let claim, !request.isDryRun else {
             try await requireUsableFiles(of: request, by: call.caller)
             return try await admitting(call.caller, turn) { admit async throws(SkyrowError) in
@@ -85,5 +110,14 @@ extension ActionService {
     private func requireUsableFiles(of request: BulkRequest, by caller: Caller) async throws(SkyrowError) {
         guard case .update(let changes, size: _) = request.change else { return }
         try await requireUsableFiles(in: changes.draft, by: caller)
+    }
+}
+
+extension BulkRequest.Change {
+    fileprivate var isDelete: Bool {
+        switch self {
+        case .update: false
+        case .delete: true
+        }
     }
 }

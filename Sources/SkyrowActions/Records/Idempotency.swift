@@ -15,6 +15,19 @@ extension ActionService {
         as codec: Codec<WriteResult<Value>>,
         _ write: @Sendable (StoreTransaction) async throws(SkyrowError) -> Value
     ) async throws(SkyrowError) -> WriteResult<Value> {
+        try await once(claim, as: codec, { $0 }, write).result
+    }
+
+    /// The same for a write of which more is known than its result.
+    ///
+    /// - Parameter value: returns the result of what was written.
+    /// - Returns: The result, and what was written; nil if the result is that of an earlier request.
+    func once<Value: Sendable, Written: Sendable>(
+        _ claim: IdempotencyClaim,
+        as codec: Codec<WriteResult<Value>>,
+        _ value: @Sendable (Written) -> Value,
+        _ write: @Sendable (StoreTransaction) async throws(SkyrowError) -> Written
+    ) async throws(SkyrowError) -> (result: WriteResult<Value>, written: Written?) {
         try await store.withTransaction { transaction throws(SkyrowError) in
             let claimed = try await store.idempotency.claim(
                 claim.key,
@@ -24,11 +37,12 @@ extension ActionService {
             )
             switch claimed {
             case .completed(let bytes):
-                return .encoded(bytes, isReplay: true)
+                return (.encoded(bytes, isReplay: true), nil)
             case .claimed:
-                let bytes = text(of: try await write(transaction), codec)
+                let written = try await write(transaction)
+                let bytes = text(of: value(written), codec)
                 try await store.idempotency.complete(claim.key, scope: claim.scope, result: bytes, in: transaction)
-                return .encoded(bytes, isReplay: false)
+                return (.encoded(bytes, isReplay: false), written)
             }
         }
     }

@@ -36,6 +36,14 @@ extension ActionService {
             }
             judged = try judged.refusing(isAtomic: request.isAtomic) { $0.refusal(naming: foreign) }
         }
+        let hooks = try recordHooks(
+            before: .beforeSave,
+            after: .afterSave,
+            on: judged.types,
+            isAsked: request.runsHooks,
+            by: call.caller
+        )
+        if let hooks { return try await save(judged, of: request, with: access, under: claim, hooks, call) }
         // The first attempt shows whether types and fields are missing, and writes nothing then. A field can be dropped
         // between its creation and the save, so this may repeat.
         var items = judged
@@ -55,7 +63,7 @@ extension ActionService {
     }
 
     /// Upper bound on the attempts of a save whose fields are dropped meanwhile.
-    private static let attemptsAtMovingSchema = 100
+    static let attemptsAtMovingSchema = 100
 
     /// Saves items that fit the schema; throws `schemaMoved` if they do not, before anything is written.
     private func save(
@@ -82,7 +90,7 @@ extension ActionService {
     }
 
     /// Counts what was refused, and returns the outcomes as the request and its envelope have them.
-    private func finished(
+    func finished(
         _ outcomes: [RecordOutcome],
         of items: [SaveRequest.Item],
         in request: SaveRequest,

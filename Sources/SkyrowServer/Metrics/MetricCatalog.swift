@@ -91,6 +91,18 @@ enum MetricCatalog {
             "Files that were deleted because nothing referred to them."
         ),
         Entry(
+            "skyrow_hook_failures_total",
+            .counter,
+            ["application"],
+            "Hooks after saves, deletes, logins and logouts that failed."
+        ),
+        Entry(
+            "skyrow_hooks_skipped_total",
+            .counter,
+            ["application"],
+            "Records and accounts for which a hook did not run, since its server was away or too many hooks ran."
+        ),
+        Entry(
             "skyrow_files",
             .gauge,
             ["application", "state"],
