@@ -20,9 +20,8 @@ extension ActionService {
     /// record that the new user may not read, as for a missing one.
     fileprivate func signUp(_ request: SignUpRequest, _ call: Call) async throws(SkyrowError) -> AuthResult {
         if let provider = request.provider { return try await logIn(by: provider, call) }
-        let data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
+        var data = try SignUpData(request, loginKeys: store.loginKeys, policy: configuration.accounts)
         try requireSignUp(of: data, by: call.caller)
-        let address = try addressToVerify(of: data)
         let id = UserID(UUIDText().description)
         // The new user has none of the creator's roles.
         var creator = Caller(
@@ -33,16 +32,35 @@ extension ActionService {
         creator.keyName = call.caller.keyName
         let access = try profileAccess(to: data.fields, by: creator)
         try await requireUsableFiles(in: data.fields, of: id, by: creator)
+        (data.fields, data.trusted) = try await hookedProfile(
+            data.fields,
+            of: id,
+            hasLoginKeys: data.password != nil,
+            for: hookCaller(of: call)
+        )
+        let address = try addressToVerify(of: data)
         var draft = try await NewAccount(data, of: id, in: store, passwords: passwords, client: call.client)
         draft.verifies = address != nil
         let account = draft
         let opening = Opening(.signUp, device: request.device, origin: call.origin)
-        if let address {
-            return try await signUp(account, with: access, verifying: address, opening, from: call.client)
+        let result: AuthResult
+        do throws(SkyrowError) {
+            if let address {
+                result = try await signUp(account, with: access, verifying: address, opening, from: call.client)
+            } else {
+                result = try await openSession(for: account.id, opening) { session throws(SkyrowError) in
+                    try await store.users.create(account, session: session, with: access)
+                }
+            }
+        } catch {
+            // The account exists then.
+            if error.code == .verificationRequired {
+                await runHooks(afterSignUpOf: id, for: hookCaller(of: call))
+            }
+            throw error
         }
-        return try await openSession(for: account.id, opening) { session throws(SkyrowError) in
-            try await store.users.create(account, session: session, with: access)
-        }
+        await runHooks(afterSignUpOf: id, for: hookCaller(of: call))
+        return result
     }
 
     /// Throws `111 NotSupported` if passwords are switched off; `105 InvalidCredentials` after exactly one hash, whether the user
@@ -82,7 +100,8 @@ extension ActionService {
                 // Otherwise an attacker who has learnt the password could lock out the user whose second factor stops the
                 // attacker.
                 guard !credentials.hasSecondFactor else { throw .passwordOfSecondFactor }
-                return try await changePassword(
+                let profile = try await runHooks(beforeLogInOf: credentials.id, from: call.origin)
+                let result = try await changePassword(
                     of: credentials,
                     from: password,
                     to: new,
@@ -90,6 +109,8 @@ extension ActionService {
                     from: call.client,
                     refusal: .loginRefused
                 )
+                if let profile { await runHooks(.afterLogin, of: profile, for: hookCaller(of: call)) }
+                return result
             }
             let opening = Opening(.logIn, device: request.device, origin: call.origin)
             let result = try await enter(credentials, opening, refusal: .loginRefused) { session throws(SkyrowError) in
@@ -173,9 +194,24 @@ extension ActionService {
         }
     }
 
-    /// Generates a token, stores its hash with `open`, and caches the session.
+    /// Generates a token, stores its hash with `open`, and caches the session; runs the hooks of a login.
+    ///
+    /// Throws the errors of `open` and of hooks before a login.
     func openSession(
         for user: UserID,
+        _ opening: Opening,
+        _ open: (NewSession) async throws(SkyrowError) -> SignedInAccount
+    ) async throws(SkyrowError) -> AuthResult {
+        guard opening.by.isLogIn, let profile = try await runHooks(beforeLogInOf: user, from: opening.origin) else {
+            return try await storeSession(of: user, opening, open)
+        }
+        let result = try await storeSession(of: user, opening, open)
+        await runHooks(.afterLogin, of: profile, for: hookCaller(of: user, from: opening.origin))
+        return result
+    }
+
+    private func storeSession(
+        of user: UserID,
         _ opening: Opening,
         _ open: (NewSession) async throws(SkyrowError) -> SignedInAccount
     ) async throws(SkyrowError) -> AuthResult {
@@ -249,6 +285,7 @@ extension NewAccount {
         var hash: String?
         if let password = data.password { hash = try await passwords.hash(password, for: .signUp, from: client) }
         self.init(id: id, passwordHash: hash, profile: data.fields)
+        trusted = data.trusted
     }
 }
 

@@ -6,7 +6,9 @@ struct SignUpData {
     /// nil for an anonymous account.
     let password: String?
     /// The profile's fields, including login keys.
-    let fields: [(name: FieldName, value: RecordValue)]
+    var fields: [(name: FieldName, value: RecordValue)]
+    /// Those that hooks have set.
+    var trusted: Set<FieldName> = []
 
     /// Throws `108 InvalidArgument`, naming the invalid argument, and `126 PasswordPolicyViolated`.
     init(_ request: SignUpRequest, loginKeys: [FieldName], policy: AccountPolicy) throws(SkyrowError) {

@@ -16,13 +16,21 @@ extension ActionService {
         guard let token = call.credentials.ownToken(of: caller) else { throw CredentialCheck.userMissing }
         guard caller.isMaster || !caller.isRegistered else { throw .registeredAlready }
         let signUp = SignUpRequest(authData: request.authData, password: request.password, profile: request.profile)
-        let data = try SignUpData(signUp, loginKeys: store.loginKeys, policy: configuration.accounts)
+        var data = try SignUpData(signUp, loginKeys: store.loginKeys, policy: configuration.accounts)
         try requireSignUp(of: data, by: caller)
-        let address = try addressToVerify(of: data)
         var creator = caller
         creator.isRegistered = true
         let access = try profileAccess(to: data.fields, by: creator)
         try await requireUsableFiles(in: data.fields, of: user, by: creator)
+        let original = try await profileForHooks(of: user)
+        (data.fields, data.trusted) = try await hookedProfile(
+            data.fields,
+            of: user,
+            replacing: original,
+            hasLoginKeys: true,
+            for: hookCaller(of: call)
+        )
+        let address = try addressToVerify(of: data)
         var draft = try await NewAccount(data, of: user, in: store, passwords: passwords, client: call.client)
         draft.verifies = address != nil
         let account = draft
@@ -40,6 +48,7 @@ extension ActionService {
         }
         // With an address to verify the former session stays valid: otherwise its saved records would be lost.
         if let address { await mailFirstCode(to: address, from: call.client) }
+        await runHooks(afterSignUpOf: user, replacing: original, for: hookCaller(of: call))
         return result
     }
 

@@ -101,12 +101,23 @@ extension ActionService {
         if let address { fields.append((try FieldName("email"), .string(address))) }
         // The application's server has signed these fields.
         try await requireUsableFiles(in: fields, of: id, by: Caller(kind: .master(actingAs: id)))
-        _ = try await store.profileDraft(of: id, fields)
-        let account = NewAccount(id: id, passwordHash: nil, profile: fields, identity: identity, verifiedEmail: address)
+        let hookCaller = hookCaller(of: id, from: logIn.opening.origin)
+        let hooked = try await hookedProfile(fields, of: id, hasLoginKeys: true, for: hookCaller)
+        _ = try await store.profileDraft(of: id, hooked.fields)
+        var draft = NewAccount(
+            id: id,
+            passwordHash: nil,
+            profile: hooked.fields,
+            identity: identity,
+            verifiedEmail: hooked.trusted.contains { $0.rawValue == "email" } ? nil : address
+        )
+        draft.trusted = hooked.trusted
+        let account = draft
         var result = try await openSession(for: id, logIn.opening) { session throws(SkyrowError) in
             try await store.users.create(account, session: session)
         }
         result.isNew = true
+        await runHooks(afterSignUpOf: id, for: hookCaller)
         return result
     }
 

@@ -16,14 +16,23 @@ extension ActionTable {
 extension ActionService {
     fileprivate func fetch(_ request: RecordIDsRequest, _ call: Call) async throws(SkyrowError) -> [RecordOutcome] {
         let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
-        return call.reported(try await store.fetch(request.ids, with: access))
+        let outcomes = try await store.fetch(request.ids, with: access)
+        return call.reported(try await hooked(outcomes, of: request.ids, call))
     }
 
     fileprivate func query(
         _ request: QueryRequest,
         _ call: Call
     ) async throws(SkyrowError) -> QueryAnswer<QueryResult> {
-        try await answer(request, call, explain: store.explain(_:_:with:), find: store.query(_:with:admitting:))
+        let request = try await hooked(request, call)
+        let answer = try await answer(
+            request,
+            call,
+            explain: store.explain(_:_:with:),
+            find: store.query(_:with:admitting:)
+        )
+        guard case .found(let page) = answer else { return answer }
+        return .found(try await hooked(page, of: request.query.type, call))
     }
 
     fileprivate func aggregate(

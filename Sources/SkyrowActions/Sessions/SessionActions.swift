@@ -40,6 +40,7 @@ extension ActionService {
         let event = AuditEvent(.logOut, by: .itself, from: call.origin)
         try await store.sessions.delete(tokenHash: hash, recording: event)
         forget(.token(hash: hash))
+        await runHooks(afterLogOutOf: call.caller.userID, for: hookCaller(of: call))
     }
 
     /// Throws `104 AccessTokenNotAccepted` for a token without a session, and `127 UserDisabled`.
