@@ -112,7 +112,7 @@ extension ActionService {
     func runHooks(_ trigger: HookTrigger, of profile: Record, for caller: HookCaller) async {
         guard functions.hasHooks(trigger) else { return }
         for hook in functions.registry.hooks(trigger, on: .user) {
-            await run(hook, after: .account(profile), count: 1, for: caller)
+            await run(hook, after: profile, for: caller)
         }
     }
 

@@ -120,10 +120,11 @@ extension ActionService {
         for caller: HookCaller
     ) async -> [HookVerdict] {
         do throws(SkyrowError) {
-            guard case .records(let verdicts) = try await answer(of: hook, to: .records(records), for: caller),
-                verdicts.count == records.count
-            else { throw .hookAnswerInvalid }
-            return verdicts
+            switch try await answer(of: hook, to: .records(records), for: caller) {
+            case .nothing: return records.map { _ in .unchanged }
+            case .records(let verdicts) where verdicts.count == records.count: return verdicts
+            case .records, .value, .query, .handler, .principal: throw .hookAnswerInvalid
+            }
         } catch {
             let isSkipped = !hook.description.isRequired && error.isServerAway
             if isSkipped { observe(.hooksSkipped(records.count)) }
@@ -154,40 +155,56 @@ extension ActionService {
         for type in plan.types {
             let records = records.filter { $0.record.id.type == type }
             for hook in plan[type] {
-                for part in hook.calls(for: records.filter { hook.concerns($0) }) {
-                    await run(hook, after: .records(part), count: part.count, for: caller)
+                let parts = hook.calls(for: records.filter { hook.concerns($0) })
+                guard hook.description.isAsync else {
+                    note(await verdicts(of: hook, on: parts, for: caller), of: hook)
+                    continue
+                }
+                for part in parts {
+                    begin(count: part.count, for: caller) { caller in
+                        self.note([await self.verdicts(of: hook, on: part, for: caller)], of: hook)
+                    }
                 }
             }
         }
     }
 
-    /// Runs a hook that changes nothing.
-    ///
-    /// - Parameter count: the number of records and accounts that it is about.
-    func run(_ hook: FunctionRegistry.Hook, after input: HookInput, count: Int, for caller: HookCaller) async {
-        guard hook.description.isAsync else { return await note(hook, input, count, caller) }
+    /// Runs a hook after a login or a logout.
+    func run(_ hook: FunctionRegistry.Hook, after profile: Record, for caller: HookCaller) async {
+        @Sendable func run(for caller: HookCaller) async {
+            do throws(SkyrowError) {
+                _ = try await answer(of: hook, to: .account(profile), for: caller)
+            } catch {
+                if !hook.description.isRequired, error.isServerAway { return observe(.hooksSkipped(1)) }
+                observe(.hookFailed(hook.description.trigger, name: hook.description.name, error.code))
+            }
+        }
+        guard hook.description.isAsync else { return await run(for: caller) }
+        begin(count: 1, for: caller) { await run(for: $0) }
+    }
+
+    /// Begins an asynchronous call, which may outlast its request; skips it when too many run.
+    private func begin(
+        count: Int,
+        for caller: HookCaller,
+        _ body: @escaping @Sendable (HookCaller) async -> Void
+    ) {
         guard hookState.beginAsyncCall() else { return observe(.hooksSkipped(count)) }
-        // It may outlast the request.
         let caller = HookCaller(context: caller.context, deadline: nil)
         Task {
-            await note(hook, input, count, caller)
+            await body(caller)
             hookState.endAsyncCall()
         }
     }
 
-    private func note(_ hook: FunctionRegistry.Hook, _ input: HookInput, _ count: Int, _ caller: HookCaller) async {
-        var failure: SkyrowError?
-        do throws(SkyrowError) {
-            let answer = try await answer(of: hook, to: input, for: caller)
-            if case .records(let verdicts) = answer {
-                for case .refused(let error) in verdicts { failure = error }
+    /// Emits the error of each call of a hook that changes nothing.
+    private func note(_ verdicts: [[HookVerdict]], of hook: FunctionRegistry.Hook) {
+        for part in verdicts {
+            for case .refused(let error) in part {
+                observe(.hookFailed(hook.description.trigger, name: hook.description.name, error.code))
+                break
             }
-        } catch {
-            failure = error
         }
-        guard let failure else { return }
-        if !hook.description.isRequired, failure.isServerAway { return observe(.hooksSkipped(count)) }
-        observe(.hookFailed(hook.description.trigger, name: hook.description.name, failure.code))
     }
 }
 

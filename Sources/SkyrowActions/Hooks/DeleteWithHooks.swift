@@ -59,8 +59,13 @@ extension ActionService {
         }
         let ids = request.ids
         for attempt in 1... {
-            let prepared = try await prepareDeletes(ids, with: access, hooks, for: hookCaller(of: call))
-            if request.isAtomic { try prepared.requireAll() }
+            let prepared = try await prepareDeletes(
+                ids,
+                with: access,
+                hooks,
+                isAtomic: request.isAtomic,
+                for: hookCaller(of: call)
+            )
             let races: Races = attempt == HookedSaveRun.attempts ? .reports : .throwsLost
             do throws(SkyrowError) {
                 guard let claim else {
@@ -116,11 +121,13 @@ extension ActionService {
 
     /// Reads the records of a delete, and runs the hooks before it.
     ///
-    /// Throws `132 PayloadTooLarge` if the records take too much memory, and database errors.
+    /// Throws `115 AtomicOperationFailure` when the request is atomic and a record is refused, `132 PayloadTooLarge` if the
+    /// records take too much memory, and database errors.
     func prepareDeletes(
         _ ids: [RecordID],
         with access: RecordAccess,
         _ hooks: RecordHooks,
+        isAtomic: Bool = false,
         for caller: HookCaller
     ) async throws(SkyrowError) -> HookedDeletes {
         let hooked = Array(Set(ids.filter { hooks.types.contains($0.type) })).sorted(by: RecordID.precedes)
@@ -137,6 +144,7 @@ extension ActionService {
         guard changes.values.reduce(0, { $0 + $1.heldBytes }) <= HookedSaveRun.maximumHeldBytes else {
             throw .tooMuchForHooks
         }
+        if isAtomic { try prepared.requireAll() }
         await run(hooks.before, on: &changes, for: caller)
         for change in changes.values {
             let record = change.record.record
@@ -147,6 +155,7 @@ extension ActionService {
                 prepared.records[record.id] = record
             }
         }
+        if isAtomic { try prepared.requireAll() }
         return prepared
     }
 
@@ -194,7 +203,7 @@ extension HookedDeletes {
 extension [RecordID: SkyrowError] {
     /// The errors by the ids as clients see them.
     fileprivate var byDescription: [String: SkyrowError] {
-        Dictionary<String, SkyrowError>(uniqueKeysWithValues: map { ($0.key.description, $0.value) })
+        [String: SkyrowError](uniqueKeysWithValues: map { ($0.key.description, $0.value) })
     }
 }
 

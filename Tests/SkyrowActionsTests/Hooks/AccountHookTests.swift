@@ -65,7 +65,7 @@ import Testing
         try await withHooks(hooks) { hooked in
             _ = try await hooked.plain.service.signUp(Self.signUp("dora", ["age": .integer(1)]))
             let before = try await hooked.psql("SELECT count(*) FROM _user")
-            do {
+            do throws(SkyrowError) {
                 _ = try await hooked.service.signUp(Self.signUp("carl"))
                 Issue.record("The account was made.")
             } catch {

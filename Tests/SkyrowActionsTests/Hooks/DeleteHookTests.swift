@@ -46,6 +46,11 @@ import Testing
             }
             #expect(error?.info == ["note/2": .error(ownError)])
             #expect(try await hooked.psql("SELECT count(*) FROM note") == "3")
+            let calls = hooked.runner.calls.count
+            try await expectError(.atomicOperationFailure) {
+                try await hooked.service.delete(["note/1", "note/none"], atomic: true, by: hooked.ann)
+            }
+            #expect(hooked.runner.calls.count == calls)
             let done = try await hooked.service.delete(["note/1", "note/ann"], atomic: true, by: hooked.ann)
             #expect(done.summaries == ["deleted", "deleted"])
         }

@@ -167,7 +167,9 @@ let ownError = SkyrowError(ErrorCode(rawValue: 20_001), "Not today.")
 
 func sets(_ fields: [String: RecordValue?], access: AccessList? = nil) -> HookVerdict {
     .accepted(
-        set: Dictionary(uniqueKeysWithValues: fields.map { (field($0.key), $0.value) }),
+        set: Dictionary(
+            uniqueKeysWithValues: fields.map { ($0.key == "_verified" ? .verified : field($0.key), $0.value) }
+        ),
         access: access
     )
 }

@@ -43,12 +43,15 @@ import Testing
             .query(QueryVerdict(limit: 500))
         }
         try await withNotes([narrowing, widening]) { hooked in
-            #expect(titles(try await hooked.plain.service.query(Self.query, by: hooked.bob)) == ["a", "b", "c", "x"])
-            #expect(titles(try await hooked.service.query(Self.query, by: hooked.bob)) == ["a", "b"])
+            let all = try await hooked.plain.service.query(Self.query, by: hooked.bob)
+            #expect(titles(all) == ["a", "b", "c", "x"])
+            let narrowed = try await hooked.service.query(Self.query, by: hooked.bob)
+            #expect(titles(narrowed) == ["a", "b"])
             var own = Self.query
             own.query.predicate = .comparison(.eq, .keyPath(try FieldPath("title")), .value("c"))
             own.query.limit = 1
-            #expect(titles(try await hooked.service.query(own, by: hooked.bob)) == ["c"])
+            let narrow = try await hooked.service.query(own, by: hooked.bob)
+            #expect(titles(narrow) == ["c"])
             #expect(hooked.runner.calls[0].contains(#""record_type":"note""#))
             #expect(hooked.runner.calls[1].contains(#""limit":2"#))
         }
