@@ -111,18 +111,19 @@ import Testing
 
     @Test func aDirectoryIsRead() throws {
         let folder = try TemporaryDirectory()
+        let path = folder.path
         func plans() throws(ToolError) -> [FunctionServerPlan] {
-            try FunctionDirectory.plans(in: folder.path, memory: nil, node: "node.mjs")
+            try FunctionDirectory.plans(in: path, memory: nil, node: "node.mjs")
         }
         let empty = #expect(throws: ToolError.self) { try plans() }
         #expect(empty?.description.contains("neither functions.json nor files") == true)
-        try FileDescriptor(opening: "\(folder.path)/a.py", O_WRONLY | O_CREAT).write("".utf8)
+        try FileDescriptor(opening: "\(path)/a.py", O_WRONLY | O_CREAT).write("".utf8)
         #expect(try plans().map(\.name) == ["python"])
-        try FileDescriptor(opening: "\(folder.path)/functions.json", O_WRONLY | O_CREAT)
+        try FileDescriptor(opening: "\(path)/functions.json", O_WRONLY | O_CREAT)
             .write(#"{"servers": {"main": {"command": ["./a.py"]}}}"#.utf8)
         #expect(try plans().map(\.name) == ["main"])
         let missing = #expect(throws: ToolError.self) {
-            try FunctionDirectory.plans(in: "\(folder.path)/x", memory: nil, node: "node.mjs")
+            try FunctionDirectory.plans(in: "\(path)/x", memory: nil, node: "node.mjs")
         }
         #expect(missing?.description.contains("does not exist") == true)
     }

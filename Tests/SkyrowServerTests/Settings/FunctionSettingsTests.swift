@@ -22,15 +22,16 @@ import Testing
 
     @Test func serversAreInTheOrderOfTheSettings() throws {
         let folder = try TemporaryDirectory()
-        try FileDescriptor(opening: "\(folder.path)/a.py", O_WRONLY | O_CREAT).write("".utf8)
+        let path = folder.path
+        try FileDescriptor(opening: "\(path)/a.py", O_WRONLY | O_CREAT).write("".utf8)
         let flags = [
             "function-servers": "mail=http+unix://%2Frun%2Fmail.sock/,main=https://fn.example",
-            "functions": folder.path,
+            "functions": path,
         ]
         let names = try load(flags).functionServers(node: "").map(\.name)
         #expect(names == ["mail", "main", "python"])
         let twice = #expect(throws: ToolError.self) {
-            try load(["function-servers": "python=http://a", "functions": folder.path]).functionServers(node: "")
+            try load(["function-servers": "python=http://a", "functions": path]).functionServers(node: "")
         }
         #expect(twice?.description.contains("the function server python is described twice") == true)
     }
