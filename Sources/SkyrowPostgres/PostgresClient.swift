@@ -113,13 +113,16 @@ package final class PostgresClient: Sendable {
     /// - Parameters:
     ///   - limit: Bounds the rows in memory.
     ///   - contention: The table whose lock the statement may have to wait for.
+    ///   - prelude: What runs before the statement. With it the statement counts as one that runs long, so that it leaves
+    ///     connections to others.
     /// - Throws: ``PostgresError``, or `CancellationError`.
     package func read(
         _ sql: SQL,
         limit: PostgresRowLimit? = nil,
-        contention: PostgresContention? = nil
+        contention: PostgresContention? = nil,
+        prelude: PostgresPrelude? = nil
     ) async throws -> PostgresResult {
-        try await run(read(sql, limit: limit, contention: contention, at: .now), in: reads)
+        try await run(read(sql, limit: limit, contention: contention, prelude: prelude, at: .now), in: reads)
     }
 
     /// Runs a quick read ahead of all waiting ones. It is for the service's own queries and ignores the queue's length limit.
@@ -134,6 +137,7 @@ package final class PostgresClient: Sendable {
         limit: PostgresRowLimit?,
         coalescing: CoalescedStatement? = nil,
         contention: PostgresContention?,
+        prelude: PostgresPrelude? = nil,
         isUrgent: Bool = false,
         at time: MonotonicTime
     ) -> PostgresRequest {
@@ -143,10 +147,15 @@ package final class PostgresClient: Sendable {
             limit: limit,
             coalescing: coalescing,
             contention: contention,
+            prelude: prelude,
             queuedAt: time,
             queueDeadline: time + configuration.acquireTimeout,
             isUrgent: isUrgent
         )
+        guard prelude == nil else {
+            request.pace = .slow
+            return request
+        }
         // An urgent read does not queue behind slow ones, even when its shape was slow before, as on a busy machine.
         if !isUrgent { request.pace = times.pace(of: sql, at: time) }
         return request
@@ -175,6 +184,7 @@ package final class PostgresClient: Sendable {
     ///     be independent of all others, in any order, and must not manage transactions.
     ///   - limit: Bounds the rows in memory; it must be a limit that keeps columns, since the write takes effect either way.
     ///   - contention: The table and row whose lock the statement may have to wait for.
+    ///   - prelude: What runs before the statement, which then cannot be part of a group commit.
     /// - Throws: ``PostgresError``, or `CancellationError`. The code `indeterminateCommit` means that the connection was lost
     ///   when the statement may or may not have been committed; such a statement is never retried. With every other code the
     ///   statement had no effect.
@@ -182,18 +192,20 @@ package final class PostgresClient: Sendable {
         _ sql: SQL,
         groupCommit: PostgresGroupCommit = .never,
         limit: PostgresRowLimit? = nil,
-        contention: PostgresContention? = nil
+        contention: PostgresContention? = nil,
+        prelude: PostgresPrelude? = nil
     ) async throws -> PostgresResult {
         let now = MonotonicTime.now
         let request = PostgresRequest(
             sql: sql,
-            groupCommit: groupCommit,
+            groupCommit: prelude == nil ? groupCommit : .never,
             limit: limit,
             contention: contention,
+            prelude: prelude,
             queuedAt: now,
             queueDeadline: now + configuration.acquireTimeout
         )
-        switch groupCommit {
+        switch request.groupCommit {
         case .never:
             return try await run(request, in: writes)
         case .allowed, .allowedExcept:

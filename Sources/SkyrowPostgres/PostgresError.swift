@@ -54,6 +54,9 @@ package struct PostgresError: Error, Hashable, Sendable {
     package var detail: String?
     package var hint: String?
 
+    /// Whether not the statement failed, but what runs before it.
+    package var isOfPrelude = false
+
     package init(
         code: Code,
         sqlState: PostgresSQLState? = nil,

@@ -13,6 +13,12 @@ package struct PostgresSQLState: RawRepresentable, Hashable, Sendable, Expressib
     /// The first two characters, which are the class of the condition.
     package var conditionClass: Substring { rawValue.prefix(2) }
 
+    /// Whether code of the application raised it: `RAISE` without a code, or with one of the class `SK`.
+    package var isRaised: Bool { self == .raiseException || conditionClass == Self.applicationClass }
+
+    /// The class of the codes by which functions and triggers of the application name an error of Skyrow, `SK108`.
+    package static let applicationClass = "SK"
+
     package static let featureNotSupported: PostgresSQLState = "0A000"
     package static let protocolViolation: PostgresSQLState = "08P01"
     package static let notNullViolation: PostgresSQLState = "23502"

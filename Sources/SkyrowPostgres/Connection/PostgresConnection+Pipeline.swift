@@ -4,6 +4,8 @@ internal import CLibpq
 enum PipelineStep {
     /// The settings of the transaction, sent first.
     case settings
+    /// What runs before the statement of the only request.
+    case prelude
     case prepare(PreparedStatement)
     /// The statement of the request at this index of the batch; `statement` is nil when it was sent unnamed.
     case execute(index: Int, statement: PreparedStatement?, isFresh: Bool)
@@ -89,6 +91,15 @@ extension PostgresConnection {
         guard let transactionSettings else { return }
         guard sendUnnamed(transactionSettings) else { throw sendFailure() }
         steps.append(.settings)
+    }
+
+    /// Adds what runs before the statement of a request.
+    ///
+    /// - Throws: as ``send(_:index:named:steps:)``.
+    func sendPrelude(_ sql: SQL, steps: inout [PipelineStep]) throws(PostgresError) {
+        if let failure = sql.bindings.failure { throw failure }
+        guard sendUnnamed(sql) else { throw sendFailure() }
+        steps.append(.prelude)
     }
 
     /// Ends the implicit transaction and sends the pipeline.
@@ -202,7 +213,7 @@ extension PostgresConnection {
             }
             statements.remove(statement)
             orphans.append(statement.name)
-        case (.settings, _), (.prepare, _), (.execute, _), (.deallocate, _):
+        case (.settings, _), (.prelude, _), (.prepare, _), (.execute, _), (.deallocate, _):
             break
         }
     }

@@ -26,7 +26,7 @@ struct PipelineBatch {
             worker.pool.resubmit(requests.map { ($0, .unrelated) })
             return
         }
-        connection.gate.begin(requests[0], deadline: hangDeadline(requests.count))
+        connection.gate.begin(requests[0], deadline: hangDeadline(requests, requests.count))
         steps.removeAll(keepingCapacity: true)
         outcomes.removeAll(keepingCapacity: true)
         outcomes.append(contentsOf: repeatElement(.none, count: requests.count))
@@ -64,8 +64,9 @@ struct PipelineBatch {
 
     /// The deadline after which an unresponsive server's connection is aborted. A read batch gets a new deadline when the result
     /// of a read has arrived.
-    private func hangDeadline(_ count: Int) -> MonotonicTime {
+    private func hangDeadline(_ requests: [PostgresRequest], _ count: Int) -> MonotonicTime {
         let configuration = worker.pool.configuration
+        if let prelude = requests[0].prelude { return .now + prelude.timeLimit + configuration.cancellationTimeout }
         let role = worker.pool.role
         guard let limit = configuration.statementTimeout(of: role) else { return .distantFuture }
         return .now + limit * (role == .read ? 1 : min(count, 4)) + configuration.cancellationTimeout
@@ -75,6 +76,16 @@ struct PipelineBatch {
     private mutating func send(_ requests: [PostgresRequest]) -> Bool {
         statements = CoalescingPlan.runs(of: requests.map(\.coalescing))
         guard (try? connection.sendTransactionSettings(steps: &steps)) != nil else { return false }
+        // A request with a prelude is alone in its batch.
+        if let prelude = requests[0].prelude {
+            do throws(PostgresError) {
+                try connection.sendPrelude(prelude.sql, steps: &steps)
+            } catch {
+                guard error.code != .connectionLost else { return false }
+                record(.failure(error, wasRun: false), requests, 0..<1)
+                return connection.sync()
+            }
+        }
         for (index, run) in statements.enumerated() {
             do throws(PostgresError) {
                 let isNamed = requests[run.members].allSatisfy { $0.stales < StatementOutcome.maximumRetries }
@@ -130,7 +141,7 @@ struct PipelineBatch {
             if limit != nil { connection.expectSingleRows() }
             if place > 0, worker.pool.role == .read, connection.wouldBlock {
                 resumeFinished()
-                connection.gate.extend(to: hangDeadline(1))
+                connection.gate.extend(to: hangDeadline(requests, 1))
             }
             let result = connection.receive(step, limit: limit) { event in
                 switch event {
@@ -147,6 +158,11 @@ struct PipelineBatch {
                 break
             case .prepare, .settings:
                 if case .failure(let error) = result { preparationFailure = error }
+            case .prelude:
+                if case .failure(var error) = result {
+                    error.isOfPrelude = true
+                    preparationFailure = error
+                }
             case .execute(let index, _, let isFresh):
                 let members = statements[index].members
                 let outcome = StatementOutcome(result, isFresh: isFresh, preparationFailure: preparationFailure)
@@ -209,6 +225,7 @@ struct PipelineBatch {
                 isOnlyOne: requests.count == 1,
                 wasCancelled: wasCancelled,
                 isCancelled: request.isCancelled,
+                isReadOnly: request.prelude != nil && pool.role == .read,
                 overdue: overdue.map { $0.contains(place) ? .itself : .neighbour } ?? .none,
                 losses: request.losses,
                 conflicts: request.conflicts

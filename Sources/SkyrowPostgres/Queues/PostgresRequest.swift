@@ -21,6 +21,8 @@ final class PostgresRequest: @unchecked Sendable {
     /// The lock that the statement may have to wait for, if known.
     let contention: PostgresContention?
     private let family: CoalescedStatement?
+    /// What runs before the statement; nil for nothing.
+    let prelude: PostgresPrelude?
     let queuedAt: MonotonicTime
     /// When the request leaves the queue with an error at the latest.
     let queueDeadline: MonotonicTime
@@ -54,6 +56,7 @@ final class PostgresRequest: @unchecked Sendable {
         limit: PostgresRowLimit? = nil,
         coalescing: CoalescedStatement? = nil,
         contention: PostgresContention? = nil,
+        prelude: PostgresPrelude? = nil,
         queuedAt: MonotonicTime = .now,
         queueDeadline: MonotonicTime,
         isUrgent: Bool = false
@@ -63,6 +66,7 @@ final class PostgresRequest: @unchecked Sendable {
         self.limit = limit
         family = coalescing
         self.contention = contention
+        self.prelude = prelude
         self.queuedAt = queuedAt
         self.queueDeadline = queueDeadline
         self.isUrgent = isUrgent

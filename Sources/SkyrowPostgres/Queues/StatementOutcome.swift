@@ -48,6 +48,8 @@ extension StatementOutcome {
         /// Whether a cancel was sent while the batch ran, and whether it was for this request.
         var wasCancelled = false
         var isCancelled = false
+        /// Whether the request itself made its transaction read-only.
+        var isReadOnly = false
         /// Whose statement exceeded its time limit, so that the connection was aborted.
         var overdue = Overdue.none
         var losses = 0
@@ -145,7 +147,7 @@ extension StatementOutcome {
         case .serializationFailure, .deadlockDetected:
             situation.conflicts < maximumRetries ? .retry(.conflict) : .fail(error)
         case .readOnlyTransaction:
-            situation.conflicts == 0 ? .reconnectAndRetry : .fail(error)
+            situation.conflicts == 0 && !situation.isReadOnly ? .reconnectAndRetry : .fail(error)
         default: .fail(error)
         }
     }
