@@ -327,8 +327,8 @@ extension PostgresError {
     /// True for a violation of a rule that psql gave a table: a check, a not-null constraint, or a trigger.
     fileprivate var isRuleOfTable: Bool {
         switch sqlState {
-        case .some(.checkViolation), .some(.notNullViolation), .some(.raiseException): true
-        default: false
+        case .some(.checkViolation), .some(.notNullViolation): true
+        default: sqlState?.isRaised ?? false
         }
     }
 
@@ -339,7 +339,7 @@ extension PostgresError {
         case .server:
             switch sqlState?.conditionClass {
             case "22", "23", "54": return true
-            default: return sqlState == .raiseException
+            default: return sqlState?.isRaised ?? false
             }
         case .statementTimeout, .acquireTimeout, .overloaded, .connectionLost, .indeterminateCommit, .cannotConnect,
             .shutDown,

@@ -23,7 +23,7 @@ extension SkyrowError {
         case .resultMemoryExhausted: self = .noResponseMemory
         case .undecodable, .misuse: self = .unexpected
         case .server:
-            if let refusal = SkyrowError(membership: error) {
+            if let refusal = SkyrowError(raised: error) ?? SkyrowError(membership: error) {
                 self = refusal
                 return
             }
