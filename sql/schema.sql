@@ -3001,6 +3001,194 @@ COMMENT ON FUNCTION _install_event_triggers() IS 'Creates the event triggers tha
 
 -- The schema of the reserved tables -----------------------------------------------------------------------------------
 
+-- Functions of the application -----------------------------------------------------------------------------------------
+
+CREATE TABLE _function (
+    name text COLLATE "C" PRIMARY KEY CHECK (name ~ '^[A-Za-z][A-Za-z0-9_.:/-]{0,127}$'),
+    signature text NOT NULL CHECK (octet_length(signature) <= 10000),
+    need text NOT NULL DEFAULT 'user' CHECK (need IN ('nothing', 'key', 'user', 'roles', 'administrator', 'master')),
+    roles text[] NOT NULL DEFAULT '{}' CHECK (cardinality(roles) <= 100 AND array_position(roles, NULL) IS NULL),
+    timeout interval CHECK (timeout >= '1 ms' AND timeout <= '10 min'),
+    exposed_at timestamptz NOT NULL DEFAULT now(),
+    exposed_by text NOT NULL DEFAULT session_user,
+    CHECK ((need = 'roles') = (cardinality(roles) > 0))
+);
+COMMENT ON TABLE _function IS 'The functions of this schema that clients may call; _expose() adds them, and _hide() removes them.';
+COMMENT ON COLUMN _function.name IS 'The name by which clients call it.';
+COMMENT ON COLUMN _function.signature IS
+    'Its name in the database with the types of its parameters, nearby(double precision,double precision); it is looked up when it is used.';
+COMMENT ON COLUMN _function.need IS
+    'What a caller needs: nothing, key (a key or a token), user (to be logged in), roles (one of the roles), administrator or master.';
+COMMENT ON COLUMN _function.roles IS 'With need roles, the roles of which a caller needs one; otherwise empty.';
+COMMENT ON COLUMN _function.timeout IS 'How long a call may take; NULL: as long as the setting function-timeout says.';
+COMMENT ON COLUMN _function.exposed_at IS 'When it was exposed, or when that last changed.';
+COMMENT ON COLUMN _function.exposed_by IS 'Who exposed it: the role of PostgreSQL, or the caller of function:expose.';
+CREATE TRIGGER _announce AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON _function
+    FOR EACH STATEMENT EXECUTE FUNCTION _announce_functions();
+
+-- The caller of the function that runs. The service sets these for the transaction of the call; outside of it they are empty.
+-- Without SET they can be inlined, so they name the schema of what they use.
+CREATE FUNCTION _caller() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT nullif(pg_catalog.current_setting('skyrow.user_id', true), '')
+$$;
+COMMENT ON FUNCTION _caller() IS 'In a function that a client calls: the id of the user who calls it; NULL without a user.';
+
+CREATE FUNCTION _caller_roles() RETURNS text[] LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT coalesce(nullif(pg_catalog.current_setting('skyrow.roles', true), ''), '{}')::pg_catalog.text[]
+$$;
+COMMENT ON FUNCTION _caller_roles() IS 'In a function that a client calls: the roles of the user who calls it.';
+
+CREATE FUNCTION _caller_is_master() RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT coalesce(pg_catalog.current_setting('skyrow.is_master', true), '') OPERATOR(pg_catalog.=) 'true'
+$$;
+COMMENT ON FUNCTION _caller_is_master() IS 'In a function that a client calls: whether the call has the master key.';
+
+CREATE FUNCTION _routine(signature text) RETURNS oid LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF strpos(signature, '(') = 0 THEN
+        RETURN to_regproc(signature);
+    END IF;
+    RETURN to_regprocedure(signature);
+EXCEPTION WHEN OTHERS THEN
+    -- Older versions of PostgreSQL raise an error for the type of a parameter that does not exist.
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION _routine(text) IS 'The function with that name and those types of parameters; NULL: there is none.';
+
+CREATE FUNCTION _function_fault(routine oid) RETURNS text LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    about record;
+BEGIN
+    SELECT proname, pronamespace, prokind, provariadic, proretset, prorettype, pronargs,
+        coalesce(proargmodes, '{}') AS modes, coalesce(proargnames, '{}') AS names, proargtypes::oid[] AS types,
+        (SELECT typtype FROM pg_type WHERE pg_type.oid = prorettype) AS result_kind
+    INTO about FROM pg_proc WHERE pg_proc.oid = routine;
+    RETURN CASE
+        WHEN about.proname IS NULL THEN
+            'The function does not exist. Name it with the types of its parameters: nearby(double precision, double precision).'
+        WHEN about.pronamespace <> (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) THEN
+            format('Only functions of the schema %I can be exposed.', current_schema())
+        WHEN starts_with(about.proname, '_') THEN
+            'Functions whose name begins with _ are reserved.'
+        WHEN about.prokind <> 'f' THEN
+            'Only functions can be exposed, and no procedures, aggregates and window functions.'
+        WHEN 1 < (SELECT count(*) FROM pg_proc WHERE proname = about.proname AND pronamespace = about.pronamespace) THEN
+            'The schema has several functions of this name. Calls name parameters, and not their types, so rename or drop the others.'
+        WHEN about.provariadic <> 0 OR about.modes && '{o,b,v}' THEN
+            'A function with OUT, INOUT or VARIADIC parameters cannot be exposed; return TABLE, or take an array.'
+        WHEN about.pronargs > 0 AND (
+            cardinality(about.names) < about.pronargs OR '' = ANY (about.names[1:about.pronargs])
+        ) THEN
+            'Every parameter needs a name, since calls name their arguments.'
+        WHEN EXISTS (SELECT FROM pg_type WHERE pg_type.oid = ANY (about.types) AND typtype IN ('p', 'c')) THEN
+            'A parameter cannot be polymorphic or a record; take jsonb.'
+        WHEN about.prorettype = 'record'::regtype AND NOT about.modes && '{t}' THEN
+            'The columns of the result are unknown; return TABLE, or the type of a table.'
+        WHEN about.result_kind = 'p' AND about.prorettype NOT IN ('void'::regtype, 'record'::regtype) THEN
+            'A function with a polymorphic result, and a trigger function, cannot be exposed.'
+    END;
+END $$;
+COMMENT ON FUNCTION _function_fault(oid) IS 'Why a function cannot be exposed; NULL: it can.';
+
+CREATE FUNCTION _expose(
+    signature text, need text DEFAULT 'user', name text DEFAULT NULL, roles text[] DEFAULT '{}', timeout interval DEFAULT NULL,
+    by text DEFAULT session_user
+) RETURNS text LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+DECLARE
+    routine oid := _routine(signature);
+    fault text := _function_fault(routine);
+    -- With roles, to be any user is not enough.
+    strictness text := CASE WHEN need = 'user' AND cardinality(roles) > 0 THEN 'roles' ELSE need END;
+    exposed text := coalesce(name, (SELECT proname FROM pg_proc WHERE oid = routine));
+BEGIN
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = CASE WHEN routine IS NULL THEN 'SK110' ELSE 'SK108' END;
+    END IF;
+    IF exposed !~ '^[A-Za-z][A-Za-z0-9_.:/-]{0,127}$' THEN
+        RAISE EXCEPTION 'The name of an exposed function must be a letter followed by at most 127 letters, digits or characters of "_.:/-"; give it one.'
+            USING ERRCODE = 'SK108';
+    END IF;
+    IF (strictness = 'roles') <> (cardinality(roles) > 0) THEN
+        RAISE EXCEPTION 'The need "roles" takes at least one role, and no other need takes any.' USING ERRCODE = 'SK108';
+    END IF;
+    INSERT INTO _function AS known (name, signature, need, roles, timeout, exposed_by)
+    VALUES (exposed, routine::regprocedure::text, strictness, _expose.roles, _expose.timeout, _expose.by)
+    ON CONFLICT ON CONSTRAINT _function_pkey DO UPDATE SET signature = EXCLUDED.signature, need = EXCLUDED.need,
+        roles = EXCLUDED.roles, timeout = EXCLUDED.timeout, exposed_at = EXCLUDED.exposed_at, exposed_by = EXCLUDED.exposed_by;
+    RETURN exposed;
+END $$;
+REVOKE EXECUTE ON FUNCTION _expose(text, text, text, text[], interval, text) FROM PUBLIC;
+COMMENT ON FUNCTION _expose(text, text, text, text[], interval, text) IS
+    'Lets clients call a function of this schema: SELECT _expose(''nearby(double precision, double precision)'', ''user'').';
+
+CREATE FUNCTION _hide(name text) RETURNS boolean LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+    DELETE FROM _function AS known WHERE known.name = _hide.name;
+    RETURN FOUND;
+END $$;
+REVOKE EXECUTE ON FUNCTION _hide(text) FROM PUBLIC;
+COMMENT ON FUNCTION _hide(text) IS 'Ends what _expose() began: SELECT _hide(''nearby''). It returns whether there was such a function.';
+
+CREATE FUNCTION _exposed() RETURNS TABLE (
+    name text, signature text, need text, roles text[], timeout bigint, fault text, routine text, names text[], types text[],
+    defaults integer, is_set boolean, result text, record_type text, column_names text[], column_types text[],
+    is_read_only boolean, is_unguarded boolean
+) LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT known.name, known.signature, known.need, known.roles, (extract(epoch FROM known.timeout) * 1000)::bigint,
+        _function_fault(here.oid), here.proname::text, coalesce(here.proargnames[1:here.pronargs], '{}'),
+        ARRAY(
+            SELECT format_type(given.type, NULL) FROM unnest(here.proargtypes::oid[]) WITH ORDINALITY AS given (type, place)
+            ORDER BY given.place
+        ),
+        here.pronargdefaults::integer, here.proretset, format_type(here.prorettype, NULL),
+        (
+            SELECT kept.relname::text FROM pg_class AS kept
+            WHERE kept.oid = result.typrelid AND here.proretset AND kept.relkind IN ('r', 'p')
+                AND kept.relnamespace = here.pronamespace AND kept.relname ~ '^[A-Za-z][A-Za-z0-9_]*$'
+        ),
+        columns.names, columns.types, here.provolatile <> 'v',
+        here.prosecdef AND NOT EXISTS (
+            SELECT FROM unnest(here.proconfig) AS setting WHERE starts_with(setting, 'search_path=')
+        )
+    FROM _function AS known
+    LEFT JOIN pg_proc AS here ON here.oid = _routine(known.signature)
+    LEFT JOIN pg_type AS result ON result.oid = here.prorettype
+    LEFT JOIN LATERAL (
+        SELECT array_agg(part.name ORDER BY part.place) AS names,
+            array_agg(format_type(part.type, NULL) ORDER BY part.place) AS types
+        FROM (
+            SELECT attname::text AS name, atttypid AS type, attnum::bigint AS place FROM pg_attribute
+            WHERE attrelid = result.typrelid AND result.typrelid <> 0 AND attnum > 0 AND NOT attisdropped
+            UNION ALL
+            SELECT here.proargnames[given.place], given.type, given.place
+            FROM unnest(here.proallargtypes) WITH ORDINALITY AS given (type, place)
+            WHERE here.proargmodes[given.place] = 't'
+        ) AS part
+    ) AS columns ON true
+    ORDER BY known.name
+$$;
+COMMENT ON FUNCTION _exposed() IS
+    'The exposed functions with what the catalogs of PostgreSQL say about them, and in fault why one cannot be called.';
+
+-- Raised inside of the statement, so that what the function did is undone.
+CREATE FUNCTION _refuse_result(message text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '%', message USING ERRCODE = 'SK132';
+END $$;
+COMMENT ON FUNCTION _refuse_result(text) IS 'Refuses the result of a function, and undoes what the function did.';
+
+CREATE FUNCTION _json_date(value timestamptz) RETURNS jsonb LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN pg_catalog.isfinite(value) THEN pg_catalog.jsonb_build_object(
+        '$type', 'date', '$date', pg_catalog.to_char(pg_catalog.timezone('UTC', value), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    ) ELSE pg_catalog.to_jsonb(value) END
+$$;
+COMMENT ON FUNCTION _json_date(timestamptz) IS 'An instant in the form that records have in JSON.';
+
 -- The reserved tables have their own schema, so that \dt in psql lists only what applications created. Indexes, constraints
 -- and sequences follow their tables. Only the owner may use the schema.
 DO $do$
@@ -3083,6 +3271,9 @@ SELECT type, field, action, allow FROM _field_rule WHERE (SELECT _may_look());
 CREATE VIEW _keys WITH (security_barrier) AS
 SELECT id, name, kind, scopes, networks, created_at, expires_at, revoked_at, last_used_at, previous_until
 FROM _key WHERE (SELECT _may_look());
+
+CREATE VIEW _functions WITH (security_barrier) AS
+SELECT name, signature, need, roles, timeout, exposed_at, exposed_by FROM _function WHERE (SELECT _may_look());
 
 CREATE VIEW _audits WITH (security_barrier) AS
 SELECT id, at, event, outcome, user_id, actor, session_id, key_id, address, request_id, data

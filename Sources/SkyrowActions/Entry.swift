@@ -82,7 +82,7 @@ extension ActionService {
 package enum ActionTable {
     package static let all: [any AnyEntry] =
         records + schema + access + accounts + accountLife + codes + factors
-        + providers + sessions + roles + relations + keys + live + changes + files + functions
+        + providers + sessions + roles + relations + keys + live + changes + files + functions + sqlFunctions
 
     private static let ordinals = Dictionary(uniqueKeysWithValues: zip(all.map(\.description.name), 0...))
 

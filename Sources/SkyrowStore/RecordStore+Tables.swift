@@ -30,6 +30,8 @@ extension RecordStore {
     package var sessions: SessionTable { SessionTable(store: self) }
     /// The field rules in the form of Skygear's calls.
     package var skygearFieldRules: SkygearFieldRuleTable { SkygearFieldRuleTable(store: self) }
+    /// The functions of the application that are exposed.
+    package var sqlFunctions: SQLFunctionTable { SQLFunctionTable(store: self) }
     package var throttle: ThrottleTable { ThrottleTable(store: self) }
     package var users: UserTable { UserTable(store: self) }
 }

@@ -21,6 +21,8 @@ package final class FunctionState: Sendable {
     package let runner: (any FunctionRunner)?
     /// The names of the servers, in the order of the settings.
     let servers: [String]
+    /// The longest time of a function of the database that has none of itself.
+    let timeout: Duration
     /// Wakes the task that reads the registry again.
     let reloads = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let events = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(16))
@@ -36,9 +38,15 @@ package final class FunctionState: Sendable {
         let client: ClientKey
     }
 
-    package init(runner: (any FunctionRunner)?, servers: [String] = [], registry: FunctionRegistry = .empty) {
+    package init(
+        runner: (any FunctionRunner)?,
+        servers: [String] = [],
+        registry: FunctionRegistry = .empty,
+        timeout: Duration = .seconds(10)
+    ) {
         self.runner = runner
         self.servers = servers
+        self.timeout = timeout
         state = Mutex(State(registry: registry))
         uses.store(registry.uses, ordering: .relaxed)
     }

@@ -15,6 +15,18 @@ package struct SQLFunction: Hashable, Sendable {
         }
     }
 
+    /// A column of a result that has several.
+    package struct Column: Hashable, Sendable {
+        package var name: String
+        /// The name of its SQL type.
+        package var type: String
+
+        package init(name: String, type: String) {
+            self.name = name
+            self.type = type
+        }
+    }
+
     package enum Result: Hashable, Sendable {
         case value
         /// Rows of a record type's table.
@@ -32,6 +44,12 @@ package struct SQLFunction: Hashable, Sendable {
     /// Whether it is `STABLE` or `IMMUTABLE`, and so runs in a read-only transaction.
     package var isReadOnly: Bool
     package var timeout: Duration?
+    /// The name of the function in the schema of the application, such as `nearby`.
+    package var routine: String
+    /// The name of the SQL type of the result, or of its rows.
+    package var resultType: String
+    /// The columns of a result that has several; empty for a single value.
+    package var columns: [Column]
 
     package init(
         name: FunctionName,
@@ -40,8 +58,14 @@ package struct SQLFunction: Hashable, Sendable {
         arguments: [Argument],
         result: Result,
         isReadOnly: Bool,
-        timeout: Duration? = nil
+        timeout: Duration? = nil,
+        routine: String? = nil,
+        resultType: String = "jsonb",
+        columns: [Column] = []
     ) {
+        self.routine = routine ?? name.rawValue
+        self.resultType = resultType
+        self.columns = columns
         self.name = name
         self.signature = signature
         self.need = need

@@ -1,4 +1,5 @@
 internal import SkyrowModel
+internal import SkyrowPostgres
 
 /// The statement of a query, with the table and the catalog for which it was made, as far as the caller sees them.
 struct PreparedQuery<Statement> {
@@ -12,9 +13,12 @@ extension RecordStore {
     ///
     /// Calls `body` again with a new statement if PostgreSQL does not know a name in the first one. Throws the error of an
     /// invalid query, which is the same for both, and those of `body`.
+    ///
+    /// - Parameter call: the call of a function that returns the records; nil for those of the table.
     func preparing<Success: Sendable>(
         _ query: RecordQuery,
         for access: RecordAccess,
+        from call: SQL? = nil,
         _ body: (PreparedQuery<QueryStatement>?) async throws -> Success
     ) async throws(SkyrowError) -> Success {
         guard query.limit >= 0, query.offset >= 0 else {
@@ -35,7 +39,8 @@ extension RecordStore {
                     catalog: catalog,
                     access: access,
                     cursors: try await self.cursorKeys(),
-                    size: self.size(of: query.type)
+                    size: self.size(of: query.type),
+                    from: call
                 )
                 return try await body(PreparedQuery(statement: statement, table: table, catalog: catalog))
             }

@@ -26,22 +26,33 @@ extension RecordStore {
                 let plan = try await self.client.read(question, contention: table.contention)
                 estimate = try QueryStatement.expectedRows(plan)
             }
-            var lists: [IncludedList] = []
-            if let included = statement.lists {
-                let run = InclusionRun(lists: included, fields: access.fields) { _, statement in
-                    try await self.client.read(statement, limit: .reading)
-                }
-                lists = try await run(for: result, count: statement.recordCount(result))
-            }
-            let found = try statement.read(result, estimate: estimate, lists: lists)
-            guard !found.hasMore || query.overflow == .cut else {
-                throw SkyrowError.invalidArgument(
-                    "More than \(query.limit) records match; page through them with \"limit\" and \"offset\".",
-                    "limit"
-                )
-            }
-            return found
+            return try await self.page(of: query, statement, result, estimate: estimate, for: access)
         }
+    }
+
+    /// Returns the page of a query from the rows of its statement, and reads the lists of records that it includes.
+    func page(
+        of query: RecordQuery,
+        _ statement: QueryStatement,
+        _ result: PostgresResult,
+        estimate: Int? = nil,
+        for access: RecordAccess
+    ) async throws -> QueryResult {
+        var lists: [IncludedList] = []
+        if let included = statement.lists {
+            let run = InclusionRun(lists: included, fields: access.fields) { _, statement in
+                try await self.client.read(statement, limit: .reading)
+            }
+            lists = try await run(for: result, count: statement.recordCount(result))
+        }
+        let found = try statement.read(result, estimate: estimate, lists: lists)
+        guard !found.hasMore || query.overflow == .cut else {
+            throw SkyrowError.invalidArgument(
+                "More than \(query.limit) records match; page through them with \"limit\" and \"offset\".",
+                "limit"
+            )
+        }
+        return found
     }
 }
 
@@ -49,7 +60,7 @@ extension QueryResult {
     /// The result of a query for a type without a table, which has no records.
     ///
     /// Throws `110 ResourceNotFound` if the query requires records.
-    fileprivate init(withoutTable query: RecordQuery) throws(SkyrowError) {
+    init(withoutTable query: RecordQuery) throws(SkyrowError) {
         if query.isRequired { throw .noMatch }
         self.init(records: [], isDescribed: query.isDescribed)
         if query.includeForm == .table { included = [] }

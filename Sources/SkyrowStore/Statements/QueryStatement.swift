@@ -25,6 +25,13 @@ internal import SkyrowQuery
 /// SELECT "p".* FROM (SELECT …, "r"."at" OPERATOR("postgis".<->) $1 AS "_k1", "r"."_id" AS "_k2" FROM …
 /// ORDER BY "_k1" FETCH FIRST $2 ROWS WITH TIES) AS "p" ORDER BY "p"."_k1", "p"."_k2" LIMIT $2
 /// ```
+///
+/// The records that a function returns take the place of the table's, evaluated once; without a `sort` they keep its order:
+///
+/// ```sql
+/// WITH "f" AS (SELECT "f".*, row_number() OVER () AS "_place" FROM "app"."nearby"("lat" => CAST($1 AS …)) AS "f")
+/// SELECT "r"."_id", … FROM "f" AS "r" WHERE <access> AND (<predicate>) ORDER BY "r"."_place" LIMIT $2
+/// ```
 struct QueryStatement {
     /// The columns with the values of the sort keys, and the keys and digest of a cursor.
     private struct CursorPlan {
@@ -57,6 +64,7 @@ struct QueryStatement {
     /// - Parameters:
     ///   - cursors: the keys of cursors; without them no cursor is made or accepted.
     ///   - size: the number of records of the type.
+    ///   - call: the call of a function that returns the records; nil for those of the table.
     ///
     /// Throws `108`, `111`, `120` or `124` for an invalid query. The resolver finds every error but cursors of other queries.
     init(
@@ -65,8 +73,11 @@ struct QueryStatement {
         catalog: SchemaCatalog,
         access: RecordAccess,
         cursors: CursorKeys? = nil,
-        size: Double = 0
+        size: Double = 0,
+        from call: SQL? = nil
     ) throws(SkyrowError) {
+        let keepsOrder = call != nil && query.sort.isEmpty
+        guard !keepsOrder || query.position == .first else { throw .functionNeedsSort }
         var resolver = Resolver(schema: catalog, root: table, access: access)
         var resolved = try resolver.resolve(query)
         let text = QueryText(table, resolver)
@@ -79,11 +90,12 @@ struct QueryStatement {
         fields = access.fields
         self.query = query
         limit = min(query.limit, RecordQuery.maximumUnlimited)
-        let isPlanned = query.counting == .estimate && access.passesEveryRule
+        let isPlanned = query.counting == .estimate && access.passesEveryRule && call == nil
         hasCount = query.countsMatches && !isPlanned
         // With more keys there is no cursor, so their values are not selected.
-        let hasCursor = cursors != nil && query.isDescribed && query.sort.count <= RecordQuery.maximumCursorKeys
-        let source = Self.source(resolved, text, condition)
+        let hasCursor =
+            cursors != nil && query.isDescribed && query.sort.count <= RecordQuery.maximumCursorKeys && !keepsOrder
+        let source = Self.source(resolved, text, condition, from: call == nil ? nil : Self.returned)
         let keyset = place.map { Keyset(sort: order, values: $0.values) }
         let form = keyset?.form(
             isIndexed: order.first.map { text.isIndexed($0, in: access.database) } ?? false,
@@ -110,7 +122,7 @@ struct QueryStatement {
                 keyColumns.append(column)
                 continue
             }
-            let value = key.column.kind.selection(text.ordered(key.column))
+            let value = keepsOrder ? Self.returnedPlace : key.column.kind.selection(text.ordered(key.column))
             selection.columns += ", \(value) AS \(Self.keyName(place))"
             keyColumns.append(nextColumn)
             nextColumn += 1
@@ -149,19 +161,30 @@ struct QueryStatement {
             columns: selection.columns,
             source: source,
             order: order,
-            orderText: resolved.isBackwards ? text.order(order) : sortText,
+            orderText: keepsOrder ? Self.returnedPlace : resolved.isBackwards ? text.order(order) : sortText,
             limit: Int64(limit == 0 ? 0 : limit + 1),
             offset: Int64(query.offset),
             isPlannedOnce: resolved.predicate == nil && query.offset == 0 && limit <= Self.plannedOnceUpTo
                 && resolved.visibility.records.shape.admitsUnlisted,
             isNearest: isNearest
         )
-        let statement = page.statement(text, keyset, form)
-        sql =
-            hasCount
-            ? Self.counted(statement, order, source, atMost: query.counting == .estimate ? Self.exactUpTo + 1 : nil)
-            : statement
+        var statement = page.statement(text, keyset, form)
+        if hasCount {
+            let most = query.counting == .estimate ? Self.exactUpTo + 1 : nil
+            statement = Self.counted(statement, order, source, atMost: most)
+        }
+        sql = call.map { Self.calling($0, keepsOrder: keepsOrder) + statement } ?? statement
         estimate = isPlanned ? "EXPLAIN (FORMAT JSON) SELECT \(source)" : nil
+    }
+
+    /// The name of the records that a function returns, and their place in its result.
+    private static let returned: SQL = "\"f\""
+    private static let returnedPlace: SQL = "\"r\".\"_place\""
+
+    /// `WITH "f" AS (SELECT "f".* FROM "app"."nearby"() AS "f") `
+    private static func calling(_ call: SQL, keepsOrder: Bool) -> SQL {
+        let place: SQL = keepsOrder ? ", row_number() OVER () AS \"_place\"" : ""
+        return "WITH \"f\" AS (SELECT \"f\".*\(place) FROM \(call) AS \"f\") "
     }
 
     /// `"_k1"`
@@ -216,11 +239,13 @@ struct QueryStatement {
     }
 
     /// `FROM … WHERE …`
-    static func source(_ query: ResolvedQuery, _ text: QueryText, _ condition: SQL) -> SQL {
+    ///
+    /// - Parameter rows: the name of other rows than those of the table.
+    static func source(_ query: ResolvedQuery, _ text: QueryText, _ condition: SQL, from rows: SQL? = nil) -> SQL {
         var sql = SQL()
         sql.reserveCapacity(1024, placeholders: 8)
         sql.append(raw: "FROM ")
-        sql += text.root.qualifiedName
+        sql += rows ?? text.root.qualifiedName
         sql.append(raw: " AS \"r\"")
         for (number, join) in query.joins.enumerated() {
             sql.append(raw: " ")
@@ -363,6 +388,13 @@ struct QueryStatement {
         let rows = try JSONDocument(Array(plan.utf8)).withRoot { $0.firstElement?["Plan"]?["Plan Rows"]?.wholeNumber }
         return rows.flatMap { Int(exactly: $0) } ?? 0
     }
+}
+
+extension SkyrowError {
+    fileprivate static let functionNeedsSort = SkyrowError.invalidArgument(
+        "The records of a function have cursors only with \"sort\"; without it, page through them with \"offset\".",
+        "sort"
+    )
 }
 
 extension ResolvedColumn.Limit {
