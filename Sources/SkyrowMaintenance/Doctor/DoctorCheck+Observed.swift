@@ -10,7 +10,7 @@ extension DoctorCheck {
         drift, foreignKeyIndexes, invalidIndexes, failedIndexes, wordIndexes, storedWords, duplicateIndexes,
         unusedIndexes, sequentialScans, textOrder, textFolding, triggerPaths, parents, relations, files, sweeping,
         mail, sealing,
-        accounts, passwords, keys, roles, notices, rules, policies, records, changes,
+        accounts, passwords, keys, roles, notices, rules, policies, functions, records, changes,
     ]
 
     /// Rows: the name of a migration `step` with its `summary`; or a `newer` version; or `refused` with the remedy.

@@ -11,7 +11,8 @@ struct SkyrowCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, AppCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
             RestoreCommand.self, FilesCommand.self,
-            SchemaCommand.self, UserCommand.self, RoleCommand.self, KeyCommand.self, PoliciesCommand.self,
+            SchemaCommand.self, UserCommand.self, RoleCommand.self, KeyCommand.self, FunctionsCommand.self,
+            PoliciesCommand.self,
             AuditCommand.self,
             DoctorCommand.self,
             PsqlCommand.self,
