@@ -3184,7 +3184,9 @@ COMMENT ON FUNCTION _refuse_result(text) IS 'Refuses the result of a function, a
 
 CREATE FUNCTION _json_date(value timestamptz) RETURNS jsonb LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.isfinite(value) THEN pg_catalog.jsonb_build_object(
-        '$type', 'date', '$date', pg_catalog.to_char(pg_catalog.timezone('UTC', value), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+        '$type', 'date', '$date', pg_catalog.concat(pg_catalog.rtrim(pg_catalog.rtrim(
+            pg_catalog.to_char(pg_catalog.timezone('UTC', value), 'YYYY-MM-DD"T"HH24:MI:SS.US'), '0'
+        ), '.'), 'Z')
     ) ELSE pg_catalog.to_jsonb(value) END
 $$;
 COMMENT ON FUNCTION _json_date(timestamptz) IS 'An instant in the form that records have in JSON.';

@@ -112,6 +112,8 @@ import Testing
         "key:list": "{}",
         "key:rotate": #"{"id":"k00000000"}"#,
         "key:revoke": #"{"id":"k00000000"}"#,
+        "function:expose": #"{"function":"none()"}"#,
+        "function:hide": #"{"name":"none"}"#,
         "live:subscribe": #"{"subscription":"none","record_type":"note"}"#,
         "live:unsubscribe": #"{"subscription":"none"}"#,
         "live:watch": #"{"subscription":"none","record_type":"note"}"#,

@@ -124,6 +124,8 @@ import Testing
         let statement = StatementOutcome.failure(error, wasRun: true)
         #expect(describe(statement, .write, .committed) == "again elsewhere")
         #expect(describe(statement, .write, .committed) { $0.conflicts = 1 } == "fail server 25006")
+        // Not the server refused it, but the request itself, which would do so anywhere.
+        #expect(describe(statement, .read, .committed) { $0.isReadOnly = true } == "fail server 25006")
     }
 
     @Test(arguments: [ConnectionRole.read, .write, .groupCommit])

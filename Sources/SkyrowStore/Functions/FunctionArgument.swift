@@ -61,8 +61,8 @@ struct FunctionArgument {
     /// Whether only PostgreSQL can say whether it takes a value.
     var isJudgedByPostgres: Bool {
         switch kind {
-        case .numeric, .json, .other: true
-        case .boolean, .integer, .number, .text, .instant, .bytes: false
+        case .numeric, .instant, .json, .other: true
+        case .boolean, .integer, .number, .text, .bytes: false
         }
     }
 

@@ -161,6 +161,27 @@ import Testing
             .keys,
             "The key k00000004, 'web', has the scope 'action:schema:fech', which names an action that does not exist."
         ),
+        (
+            """
+            CREATE FUNCTION elder() RETURNS integer LANGUAGE sql AS 'SELECT 1'; SELECT _expose('elder'); DROP FUNCTION elder()
+            """,
+            .functions,
+            "The function elder() is exposed as 'elder' but cannot be called: The function does not exist."
+        ),
+        (
+            """
+            CREATE FUNCTION twin() RETURNS integer LANGUAGE sql AS 'SELECT 1'; SELECT _expose('twin');
+            CREATE FUNCTION twin(a integer) RETURNS integer LANGUAGE sql AS 'SELECT 1'
+            """,
+            .functions,
+            "The function twin() is exposed as 'twin' but cannot be called: The schema has several functions of this name."
+        ),
+        (
+            """
+            CREATE FUNCTION definer() RETURNS integer LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'; SELECT _expose('definer')
+            """,
+            .functions, "The exposed function definer() is SECURITY DEFINER and does not set a search path."
+        ),
         ("ALTER TABLE category SET (autovacuum_enabled = off)", .autovacuum, "disabled for category"),
         (
             """

@@ -327,6 +327,24 @@ import Testing
             (.warning, "The role boss grants administrator rights, and no user has it.")
         ),
         Row(
+            .functions,
+            [
+                ["name": "nearby", "signature": "nearby()", "fault": "", "unguarded": "false"],
+                ["name": "schema:best", "signature": "best()", "fault": "", "unguarded": "false"],
+            ]
+        ),
+        Row(
+            .functions,
+            [
+                ["name": "nearby", "signature": "nearby()", "fault": "It is gone.", "unguarded": "false"],
+                ["name": "schema:fetch", "signature": "fetch()", "fault": "", "unguarded": "false"],
+                ["name": "best", "signature": "best()", "fault": "", "unguarded": "true"],
+            ],
+            (.warning, "cannot be called: It is gone."),
+            (.warning, "which is the name of an action"),
+            (.error, "SECURITY DEFINER")
+        ),
+        Row(
             .keys,
             [
                 ["kind": "scope", "id": "k00000001", "name": "'web'", "text": "type:note:read"],
