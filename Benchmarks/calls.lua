@@ -19,7 +19,7 @@ end
 
 -- How often a record must stand in the response.
 local records_expected = {
-    fetch = 1, query = 20, save = 1, guarded = 1, linked = 1, spoilt = 1, batch = 100,
+    fetch = 1, query = 20, of_group = 20, save = 1, guarded = 1, linked = 1, spoilt = 1, batch = 100,
     filter = 50, prefix = 50, path = 50, include = 100, keyset = 50, aggregate = 0, increment = 1,
     near = 50, match = 50, members = 50, relate = 1, conditions = 20, changes = 1000, unchanged = 0,
 }

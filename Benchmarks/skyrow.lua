@@ -50,6 +50,10 @@ local function requests(record_type, rows, api_key, token)
             return post('record:fetch","params":{"ids":["' .. record_type .. "/" .. existing() .. '"]}')
         end,
         query = function() return group(of_a_group()) end,
+        -- The same records by a function of the database, of works/functions.sh.
+        of_group = function()
+            return post('function:call","params":{"name":"of_group","args":{"wanted":' .. math.random(1, rows / 20) .. "}}")
+        end,
         -- The same records by twenty conditions.
         conditions = function()
             local parts = { of_a_group() }
