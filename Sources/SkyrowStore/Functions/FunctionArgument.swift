@@ -68,7 +68,7 @@ struct FunctionArgument {
 
     /// The value as PostgreSQL casts it; throws `108 InvalidArgument` for one that the type does not have.
     func value(of json: JSONView) throws(SkyrowError) -> SQL {
-        guard isArray, !json.isNull else { return "CAST(\(try text(of: json)) AS \(type))" }
+        guard isArray, !json.isNull else { return "CAST(\(try text(of: json) as String?) AS \(type))" }
         guard json.isArray else { throw .invalidArgument("The argument \"\(name)\" must be an array.", name) }
         var elements: [String?] = []
         elements.reserveCapacity(json.count)

@@ -25,8 +25,9 @@ package struct SQLFunctionTable: StoreTable, Sendable {
         let name: String? = try await store.value(
             writing: """
                 SELECT \(schema)._expose(
-                    \(exposure.function), \(exposure.need.rawValue), \(exposure.name?.rawValue),
-                    \(exposure.roles.map(\.rawValue)), \(milliseconds) * interval '1 ms', \(actor.text(of: nil) ?? "unknown")
+                    \(exposure.function), \(exposure.need.rawValue), \(exposure.name?.rawValue as String?),
+                    \(exposure.roles.map(\.rawValue)), \(milliseconds as Double?) * interval '1 ms',
+                    \(actor.text(of: nil) ?? "unknown")
                 )
                 """
         )
