@@ -13,11 +13,7 @@ static const char applications[] = {
 };
 
 static const char functions[] = {
-#if __has_embed("../../Examples/functions/skyrow-functions.mjs")
 #embed "../../Examples/functions/skyrow-functions.mjs" suffix(, 0)
-#else
-    0
-#endif
 };
 
 const char *skyrow_schema_sql(void) { return schema; }

@@ -103,7 +103,8 @@ package final class ActionService: Service, Sendable {
         files = configuration.files.map { FileState($0, fileCache, now: clock.now) }
         functions = FunctionState(
             runner: configuration.functions?.runner,
-            servers: configuration.functions?.servers ?? []
+            servers: configuration.functions?.servers ?? [],
+            timeout: configuration.functionTimeout
         )
         live = LiveDispatcher(configuration.live, store: store, clock: clock, links: files?.links, observe: observe)
     }

@@ -62,6 +62,8 @@ package struct ServiceConfiguration: Sendable {
     package var fileCacheSize: Int
     /// The function servers of the application; nil for none.
     package var functions: FunctionConfiguration?
+    /// The longest time of a function of the database that has none of itself.
+    package var functionTimeout: Duration
 
     package init(
         keys: GivenKeys? = nil,
@@ -92,7 +94,8 @@ package struct ServiceConfiguration: Sendable {
         live: LiveConfiguration = LiveConfiguration(),
         files: FileConfiguration? = nil,
         fileCacheSize: Int = defaultFileCacheSize,
-        functions: FunctionConfiguration? = nil
+        functions: FunctionConfiguration? = nil,
+        functionTimeout: Duration = .seconds(10)
     ) {
         self.keys = keys
         self.tokenLifetime = tokenLifetime
@@ -123,6 +126,7 @@ package struct ServiceConfiguration: Sendable {
         self.files = files
         self.fileCacheSize = fileCacheSize
         self.functions = functions
+        self.functionTimeout = functionTimeout
     }
 }
 

@@ -138,14 +138,13 @@ extension ActionService {
         to input: HookInput,
         for caller: HookCaller
     ) async throws(SkyrowError) -> FunctionAnswer {
-        guard let runner = functions.runner else { throw .hookServerMissing }
         let call = FunctionCall(
             .hook(hook.description, input),
             of: hook.server,
             context: caller.context,
             timeout: hook.description.timeout
         )
-        return try await runner.call(call, deadline: caller.deadline)
+        return try await functions.call(call, deadline: caller.deadline)
     }
 
     // MARK: After

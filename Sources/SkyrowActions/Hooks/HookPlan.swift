@@ -125,7 +125,6 @@ extension SkyrowError {
     /// `10000` for an answer that a hook cannot give.
     static let hookAnswerInvalid = SkyrowError(.unexpectedError, "A hook gave an invalid answer.")
     /// `118` for hooks of a server that the settings no longer name.
-    static let hookServerMissing = SkyrowError(.pluginUnavailable, "The function server of a hook is not available.")
     /// `130` for a record that others kept changing.
     static let changedDuringHooks = SkyrowError(.conflict, "The record was changed while its hooks ran; try again.")
     /// Ends a transaction whose records were changed while their hooks ran; never sent.

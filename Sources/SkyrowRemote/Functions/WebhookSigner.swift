@@ -13,10 +13,9 @@ package struct WebhookSigner: Sendable {
         key = HMACSHA256(key: secret)
     }
 
-    /// Makes the signer of a function server, whose secret follows from the master key: HMAC-SHA-256 of `function-server/<name>`.
-    package init(ofServer name: String, masterKey: String) {
-        let code = HMACSHA256(key: Array(masterKey.utf8)).code(of: Array("function-server/\(name)".utf8))
-        self.init(secret: code.bytes)
+    /// Returns the secret of a function server, which follows from the master key: HMAC-SHA-256 of `function-server/<name>`.
+    package static func secret(ofServer name: String, masterKey: String) -> [UInt8] {
+        HMACSHA256(key: Array(masterKey.utf8)).code(of: Array("function-server/\(name)".utf8)).bytes
     }
 
     /// Returns the header fields of a call.

@@ -1,25 +1,21 @@
 import SkyrowActions
 import SkyrowModel
+import SkyrowProtocol
 import SkyrowRemote
 
-/// An error that a function server has answered, with its own message.
-struct CallFailure: Error, Hashable, Sendable {
-    var error: SkyrowError
-    /// Where the function failed, for the log alone.
-    var trace: String?
-
-    /// What a function server says about an exception is for the log.
-    static let message = "The function failed."
-
+extension FunctionFailure {
     /// Returns the error as callers see it: of an exception, only the id of the request.
     ///
     /// - Parameter isDevelopment: Whether the messages of exceptions are shown.
     func shown(requestID: String?, isDevelopment: Bool) -> SkyrowError {
         guard error.code == .unexpectedError else { return error }
         let info: [String: ErrorInfo] = requestID.map { ["request_id": .string($0)] } ?? [:]
-        return SkyrowError(.unexpectedError, isDevelopment ? error.message : Self.message, info: info)
+        return SkyrowError(.unexpectedError, (isDevelopment ? detailed : error).message, info: info)
     }
+}
 
+/// The errors of calls that have no response.
+enum CallFailure {
     /// Returns the error of a call without a response.
     static func error(_ fault: FunctionFault, requestID: String? = nil) -> SkyrowError {
         switch fault {
@@ -30,8 +26,7 @@ struct CallFailure: Error, Hashable, Sendable {
         case .late:
             SkyrowError(.pluginTimeout, "The function took too long; what it did is unknown.")
         case .tooLarge, .unreadable:
-            CallFailure(error: SkyrowError(.unexpectedError, message))
-                .shown(requestID: requestID, isDevelopment: false)
+            FunctionFailure(malformed: "").shown(requestID: requestID, isDevelopment: false)
         case .cancelled:
             SkyrowError(.responseTimeout, "The request was cancelled while the function ran.")
         }

@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import SkyrowJSON
 import SkyrowModel
 import SkyrowPostgres
 import SkyrowRemote
@@ -27,9 +28,15 @@ struct FunctionEnvironment: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - address: The host and port that it listens on.
+    ///   - secret: With which calls of it are signed.
     ///   - service: The environment of the service.
     ///   - own: The variables of `functions.json`, which come last.
-    func variables(address: String, service: [String: String], own: [String: String]) -> [String: String] {
+    func variables(
+        address: String,
+        secret: [UInt8],
+        service: [String: String],
+        own: [String: String]
+    ) -> [String: String] {
         var variables = service.filter { Self.inherited.contains($0.key) }
         if variables["PATH"] == nil { variables["PATH"] = "/usr/local/bin:/usr/bin:/bin" }
         for (name, value) in skygear(address) {
@@ -37,6 +44,7 @@ struct FunctionEnvironment: Hashable, Sendable {
             let plain = name.hasPrefix("SKYGEAR_") ? String(name.dropFirst("SKYGEAR_".count)) : name
             variables["SKYROW_\(plain)"] = value
         }
+        variables["SKYROW_FUNCTION_SECRET"] = "whsec_\(encodeBase64(secret))"
         return variables.merging(own) { $1 }
     }
 

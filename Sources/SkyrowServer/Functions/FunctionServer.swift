@@ -190,7 +190,7 @@ final class FunctionServer: Sendable {
             throw failed(call, error, on: connection)
         }
         state.withLock { $0.lastHeard = .now }
-        do throws(CallFailure) {
+        do throws(FunctionFailure) {
             return try read(response, call, dialect)
         } catch {
             throw shown(error, call)
@@ -202,13 +202,9 @@ final class FunctionServer: Sendable {
         _ response: [UInt8],
         _ call: FunctionCall,
         _ dialect: FunctionDialect
-    ) throws(CallFailure) -> FunctionAnswer {
-        let answer = response.withUnsafeBytes { bytes in
-            Result { () throws(SkyrowError) in try FunctionEnvelope(dialect).answer(bytes, to: call) }
-        }
-        switch answer {
-        case .success(let answer): return answer
-        case .failure(let error): throw CallFailure(error: error)
+    ) throws(FunctionFailure) -> FunctionAnswer {
+        try response.withUnsafeBytes { bytes throws(FunctionFailure) in
+            try FunctionEnvelope(dialect).read(bytes, to: call)
         }
     }
 
@@ -253,9 +249,9 @@ final class FunctionServer: Sendable {
     }
 
     /// Returns the error that callers see, and logs what they do not.
-    private func shown(_ failure: CallFailure, _ call: FunctionCall) -> SkyrowError {
+    private func shown(_ failure: FunctionFailure, _ call: FunctionCall) -> SkyrowError {
         if failure.error.code == .unexpectedError {
-            var details = metadata(of: call, reason: failure.error.message)
+            var details = metadata(of: call, reason: failure.detailed.message)
             if let trace = failure.trace { details["trace"] = .string(SlowStatementLog.shortened(trace)) }
             logger.error("A function failed", metadata: details)
         }
@@ -401,7 +397,7 @@ final class FunctionServer: Sendable {
             let call = eventCall(event)
             do throws(FunctionFault) {
                 let response = try await send(event, to: connection)
-                do throws(CallFailure) {
+                do throws(FunctionFailure) {
                     _ = try read(response, call, connection.dialect)
                 } catch {
                     _ = shown(error, call)

@@ -52,7 +52,8 @@ final class FunctionServers: FunctionRunner {
         var servers: [FunctionServer] = []
         var supervisors: [FunctionSupervisor] = []
         for plan in plans {
-            let signer = WebhookSigner(ofServer: plan.name, masterKey: surroundings.masterKey)
+            let secret = WebhookSigner.secret(ofServer: plan.name, masterKey: surroundings.masterKey)
+            let signer = WebhookSigner(secret: secret)
             @Sendable func client(_ address: FunctionAddress) -> FunctionServerClient {
                 FunctionServerClient(to: address, signer: signer, maximumResponse: maximumResponse)
             }
@@ -75,6 +76,7 @@ final class FunctionServers: FunctionRunner {
                     environment: { address in
                         surroundings.environment.variables(
                             address: address,
+                            secret: secret,
                             service: surroundings.variables,
                             own: program.environment
                         )

@@ -100,6 +100,7 @@ struct ApplicationFactory: Sendable {
             configuration.files = try await settings.fileConfiguration(of: name, port: port)
         }
         if name == .default { configuration.functions = functions?.configuration }
+        configuration.functionTimeout = settings.functions.timeout
         let actions = ActionService(
             store: store,
             configuration: configuration,

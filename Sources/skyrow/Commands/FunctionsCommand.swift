@@ -10,8 +10,11 @@ import SkyrowSystem
 struct FunctionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "functions",
-        abstract: "Show, expose and hide functions of the database.",
-        subcommands: [FunctionsListCommand.self, FunctionsExposeCommand.self, FunctionsHideCommand.self]
+        abstract: "Show, expose and hide functions of the database, and test function servers.",
+        subcommands: [
+            FunctionsListCommand.self, FunctionsExposeCommand.self, FunctionsHideCommand.self,
+            FunctionsTestCommand.self,
+        ]
     )
 }
 

@@ -14,7 +14,7 @@ import Testing
     ) throws -> FunctionServerClient {
         FunctionServerClient(
             to: try #require(FunctionAddress(server.address + path)),
-            signer: WebhookSigner(ofServer: "main", masterKey: "master"),
+            signer: WebhookSigner(secret: WebhookSigner.secret(ofServer: "main", masterKey: "master")),
             maximumResponse: maximumResponse
         )
     }

@@ -20,7 +20,12 @@ import Testing
             "PATH": "/bin", "HOME": "/root", "LANG": "C", "TZ": "UTC", "TMPDIR": "/tmp", "SKYROW_MASTER_KEY": "x",
             "PGPASSWORD": "secret", "LD_PRELOAD": "evil",
         ]
-        let variables = Self.environment.variables(address: "127.0.0.1:8000", service: service, own: ["LOCALE": "de"])
+        let variables = Self.environment.variables(
+            address: "127.0.0.1:8000",
+            secret: [1, 2, 3],
+            service: service,
+            own: ["LOCALE": "de"]
+        )
         let both = [
             "API_KEY": "api", "MASTER_KEY": "master", "APP_NAME": "shop", "DATABASE_URL": "postgresql://h/d",
             "HTTP": "true", "HTTP_ADDR": "127.0.0.1:8000", "ASSET_STORE": "fs",
@@ -30,6 +35,7 @@ import Testing
         var expected = [
             "PATH": "/bin", "HOME": "/root", "LANG": "C", "TZ": "UTC", "TMPDIR": "/tmp", "LOCALE": "de",
             "SKYGEAR_ENDPOINT": "https://127.0.0.1:3000", "SKYROW_ENDPOINT": "https://127.0.0.1:3000",
+            "SKYROW_FUNCTION_SECRET": "whsec_AQID",
         ]
         for (name, value) in both {
             expected[name] = value
@@ -39,14 +45,14 @@ import Testing
     }
 
     @Test func theDirectoryHasTheLastWordAndAPathIsAlwaysThere() {
-        let variables = Self.environment.variables(address: "a", service: [:], own: ["LOG_LEVEL": "DEBUG"])
+        let variables = Self.environment.variables(address: "a", secret: [], service: [:], own: ["LOG_LEVEL": "DEBUG"])
         #expect(variables["LOG_LEVEL"] == "DEBUG" && variables["SKYROW_LOG_LEVEL"] == "INFO")
         #expect(variables["PATH"]?.isEmpty == false)
         var bare = Self.environment
         bare.databaseURL = nil
         bare.fileSecret = nil
         bare.schema = "app"
-        let fewer = bare.variables(address: "a", service: [:], own: [:])
+        let fewer = bare.variables(address: "a", secret: [], service: [:], own: [:])
         #expect(fewer["DATABASE_URL"] == nil && fewer["SKYROW_ASSET_STORE_SECRET"] == nil)
         #expect(fewer["APP_NAME"] == "app")
     }
