@@ -37,7 +37,7 @@ import Testing
         for action in ActionTable.all.map(\.description) {
             switch action.requirement {
             case .user, .userOrMaster, .administrator: #expect(action.errors.contains(.userDisabled))
-            case .key, .keyOrToken, .master, .masterOrDevelopment: break
+            case .nothing, .key, .keyOrToken, .master, .masterOrDevelopment: break
             }
         }
     }

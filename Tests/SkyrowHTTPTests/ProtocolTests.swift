@@ -328,6 +328,7 @@ extension ActionRequirement {
     /// How the manual says it.
     fileprivate var words: String {
         switch self {
+        case .nothing: "nothing;"
         case .key: "key."
         case .keyOrToken: "key or token."
         case .user: "user."

@@ -107,15 +107,18 @@ import Testing
         try FormTests().check(Actions.authSignUp.parameters, FormTests.Row(json: json, written: "{}"))
     }
 
-    /// Skygear's SDKs may send parameters that are not known here, but for the name of a plugin.
-    @Test func skygearsPluginsDoNotLogIn() throws {
+    /// The name of a provider takes the place of login data, and must not pass for an anonymous sign-up.
+    @Test func skygearsPluginsLogInByTheirData() throws {
         let json = #"{\#(Self.keys),"password":"pw","provider":"com.facebook"}"#
         for error in [
             try refusal(json) { try Actions.authSignUp.read($0, rules: .v1) },
             try refusal(json) { try Actions.authLogIn.read($0, rules: .v1) },
         ] {
-            #expect(error?.code == .invalidArgument && error?.arguments == ["provider"])
+            #expect(error?.code == .invalidArgument && error?.arguments == ["provider_auth_data"])
         }
+        let data = #"{"provider":"com.facebook","provider_auth_data":{"a":1}}"#
+        let request = try readJSON(data) { try Actions.authLogIn.read($0, rules: .v1) }
+        #expect(request.provider?.provider == "com.facebook" && request.authData.isEmpty)
         let none = json.replacing(#""com.facebook""#, with: "null")
         #expect(try readJSON(none) { try Actions.authLogIn.read($0, rules: .v1) }.password == "pw")
     }
