@@ -89,13 +89,10 @@ extension ActionService {
                     return FunctionRegistration(stored: text).map { (name, $0) }
                 }
             }
-            let registry = FunctionRegistry(servers: servers, database: try await exposedFunctions())
+            let registry = FunctionRegistry(servers: servers, database: try await store.sqlFunctions.all())
             isCurrent = functions.replace(registry, readIn: epoch)
         }
     }
-
-    /// The functions of the database that are actions.
-    private func exposedFunctions() async throws(SkyrowError) -> [SQLFunction] { [] }
 
     private func readTokenKey() async throws(SkyrowError) {
         guard functions.tokenKey == nil else { return }

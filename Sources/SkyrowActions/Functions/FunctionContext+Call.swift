@@ -60,7 +60,7 @@ extension ActionService {
 }
 
 extension SkyrowError {
-    fileprivate static let callsTooDeeply = SkyrowError(
+    static let callsTooDeeply = SkyrowError(
         .invalidArgument,
         "The function calls itself too deeply: at most \(ActionService.maximumFunctionDepth) functions may call each other."
     )

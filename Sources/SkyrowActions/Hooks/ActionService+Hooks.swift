@@ -138,6 +138,7 @@ extension ActionService {
         to input: HookInput,
         for caller: HookCaller
     ) async throws(SkyrowError) -> FunctionAnswer {
+        guard caller.context.depth <= Self.maximumFunctionDepth else { throw .callsTooDeeply }
         let call = FunctionCall(
             .hook(hook.description, input),
             of: hook.server,

@@ -81,7 +81,7 @@ final class FunctionServer: Sendable {
         logger[metadataKey: "function_server"] = .string(plan.name)
         self.logger = logger
         figures = metrics.ofServer(plan.name)
-        reserved = Set(ActionTable.all.map(\.description.name.rawValue)).subtracting(plan.overrides)
+        reserved = ActionTable.reservedNames.subtracting(plan.overrides)
         slots = CallSlots(concurrency: plan.concurrency ?? options.concurrency, queue: options.queue)
         state.withLock { $0.connection = connection }
         figures.up.record(0)
