@@ -176,7 +176,7 @@ struct SchemaCheck {
             return fail(path, "must be of the type \(names)")
         }
         if let values = rule.values, !values.contains(JSONIdentity(json)) {
-            return fail(path, "is none of the values that it may have")
+            return fail(path, "must be one of the values of its enum")
         }
         if let number = JSONDecimal(json) {
             check(number, rule, at: path)
@@ -232,7 +232,7 @@ struct SchemaCheck {
             }
             switch rule.others {
             case .anything: break
-            case .nothing: fail(path, "is not a member that it may have")
+            case .nothing: fail(path, "is unknown")
             case .values(let rule): check(value, rule, at: path)
             }
         }

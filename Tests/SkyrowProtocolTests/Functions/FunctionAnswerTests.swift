@@ -115,6 +115,13 @@ import Testing
         #expect(garbage?.trace == nil)
     }
 
+    @Test func infoIsSentAsItCame() {
+        let info = #"{"f":1.5,"l":["a"],"n":1,"o":{"a":[null]},"z":null}"#
+        let found = failure(#"{"error":{"code":102,"message":"No.","info":\#(info)}}"#)
+        let text = found.map { found in writtenJSON { $0.error(found.error) } }
+        #expect(text == #"{"name":"PermissionDenied","code":102,"message":"No.","info":\#(info)}"#)
+    }
+
     @Test func callersWithoutALogGetTheErrorAlone() {
         let call = FunctionCall(Self.function, of: "main", context: FunctionContext())
         let bytes = Array(#"{"error":{"code":102,"message":"No."}}"#.utf8)
@@ -210,7 +217,7 @@ import Testing
              "Content-Length":["5"],"connection":["close"],"Transfer-Encoding":["chunked"]}}}
             """#
         guard case .handler(let response) = try answer(text, to: Self.handler) else {
-            Issue.record("There is no response")
+            Issue.record("The answer has no response")
             return
         }
         #expect(response.status == 201)
@@ -218,7 +225,7 @@ import Testing
         let fields = response.fields.map { "\($0.name): \($0.value)" }
         #expect(fields == ["Content-Type: text/plain", "Set-Cookie: a=1", "Set-Cookie: b=2", "X-One: 1"])
         guard case .handler(let empty) = try answer(#"{"result":{}}"#, to: Self.handler) else {
-            Issue.record("There is no response")
+            Issue.record("The answer has no response")
             return
         }
         #expect(empty.status == 200)
@@ -262,7 +269,7 @@ import Testing
 
     // MARK: Hostile answers
 
-    /// Whatever bytes arrive, reading them ends in an answer or an error.
+    /// Reading any bytes ends in an answer or an error.
     @Test func drawnAnswersAreReadOrRefused() {
         var random = SeededGenerator.forTest()
         let parts = [
