@@ -1,6 +1,8 @@
+import CoreMetrics
 import Logging
 import SkyrowActions
 import SkyrowConcurrency
+import SkyrowHTTP
 import SkyrowModel
 import SkyrowProtocol
 import SkyrowRemote
@@ -203,9 +205,10 @@ final class FunctionServer: Sendable {
         _ call: FunctionCall,
         _ dialect: FunctionDialect
     ) throws(FunctionFailure) -> FunctionAnswer {
-        try response.withUnsafeBytes { bytes throws(FunctionFailure) in
-            try FunctionEnvelope(dialect).read(bytes, to: call)
+        let answer = response.withUnsafeBytes { bytes in
+            Result { () throws(FunctionFailure) in try FunctionEnvelope(dialect).read(bytes, to: call) }
         }
+        return try answer.get()
     }
 
     /// Returns the process for a call, which has begun with it and must `end`.
