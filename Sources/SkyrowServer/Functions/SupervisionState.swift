@@ -169,7 +169,8 @@ struct SupervisionState: Sendable {
         (current, candidate, candidateTime) = (number, nil, nil)
         children[number]?.phase = .serving(since: now)
         guard let old else { return [.use(number)] }
-        children[old]?.phase = .draining(until: now + drain)
+        let end = now + drain
+        children[old]?.phase = .draining(until: end)
         return [.use(number), .retire(old), .report(.reloaded)]
     }
 
