@@ -2,7 +2,7 @@ internal import SkyrowModel
 internal import SkyrowPostgres
 import SkyrowStore
 
-// The check of exposed functions (Documentation/Decisions/functions.md). psql can write their table, too.
+// The check of exposed functions (Documentation/Decisions/sql-functions.md). psql can write their table, too.
 
 extension DoctorCheck {
     /// Rows: the `name` and `signature` of an exposed function, `fault` with why it cannot be called, and `unguarded`.
