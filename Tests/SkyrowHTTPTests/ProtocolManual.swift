@@ -13,7 +13,7 @@ struct ProtocolManual {
     static let names = [
         "envelopes", "errors", "accounts", "sessions", "codes-and-mail", "providers", "values", "records", "access",
         "queries", "predicates", "changes", "schema", "indexes", "roles-and-groups", "relations", "keys", "files",
-        "skygear-v1", "live",
+        "functions", "function-servers", "skygear-v1", "live",
     ]
 
     struct Example: Sendable {

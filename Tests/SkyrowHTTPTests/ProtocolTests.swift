@@ -34,6 +34,7 @@ import Testing
                 customTokenKeys: keys,
                 files: files
             ) { service in
+                try await service.exposeFunctions()
                 try await withSocket(port: service.port) { socket in
                     var placeholders = try await ProtocolPlaceholders(tokensOf: provider)
                     placeholders.learn("api-key", .string(TestService.apiKey))
@@ -292,6 +293,22 @@ extension TestService {
         let response = try await get("/auth/callback/\(name)?\(query)")
         let location = try #require(response["location"] ?? response["Location"])
         return TestService.fields(of: location)
+    }
+
+    /// Makes the functions of the database that the manual's examples call and expose.
+    fileprivate func exposeFunctions() async throws {
+        _ = try await database.psql(
+            """
+            SET search_path = app, app_internal;
+            CREATE FUNCTION greet(name text) RETURNS text LANGUAGE sql STABLE AS $$ SELECT 'Hello ' || name $$;
+            CREATE FUNCTION farewell(name text) RETURNS text LANGUAGE sql STABLE AS $$ SELECT 'Goodbye ' || name $$;
+            SELECT _expose('greet', 'nothing');
+            """
+        )
+        try await waiting(until: "the service knows the function") {
+            let list = try await rpc(#"{"jsonrpc":"2.0","id":1,"method":"function:list"}"#, key: Self.masterKey)
+            return list.body.contains("greet")
+        }
     }
 
     func get(_ path: String, method: String = "GET") async throws -> RawResponse {
