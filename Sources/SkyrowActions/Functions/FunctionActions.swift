@@ -71,11 +71,27 @@ extension ActionService {
         }
     }
 
+    /// Upper bound on the files in the arguments of a call.
+    private static let maximumFiles = 1000
+
+    /// Throws `108 InvalidArgument` for arguments with a file that the caller may not use: the files that a function returns get
+    /// addresses, and it may return what it got.
+    private func requireUsableFiles(in arguments: JSONText?, by caller: Caller) async throws(SkyrowError) {
+        guard files != nil, let names = arguments?.fileNames, !names.isEmpty else { return }
+        guard names.count <= Self.maximumFiles else {
+            throw .invalidArgument("At most \(Self.maximumFiles) files can be in the arguments.", "args")
+        }
+        guard try await foreignFiles(among: names, for: caller).isEmpty else {
+            throw .invalidArgument("A file in the arguments does not exist.", "args")
+        }
+    }
+
     private func perform(
         _ function: FunctionRegistry.Function,
         _ invocation: FunctionInvocation,
         _ call: Call
     ) async throws(SkyrowError) -> ResultWriter {
+        try await requireUsableFiles(in: invocation.arguments, by: call.caller)
         let description = function.description
         switch function.place {
         case .database(let function):

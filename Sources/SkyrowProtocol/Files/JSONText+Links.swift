@@ -20,6 +20,18 @@ extension JSONText {
         return writer.jsonText
     }
 
+    /// The names of the files inside of the text, also of those that it writes with escapes.
+    package var fileNames: Set<AssetName> {
+        guard namesFiles || utf8.contains(UInt8(ascii: "\\")),
+            let document = try? JSONDocument(utf8, depthLimit: Self.depthLimit)
+        else { return [] }
+        return document.withRoot { root in
+            var names = Set(root.descendants.compactMap { $0.fileName.flatMap { AssetName($0) } })
+            if let name = root.fileName.flatMap({ AssetName($0) }) { names.insert(name) }
+            return names
+        }
+    }
+
     private var namesFiles: Bool {
         let word: StaticString = "\"asset\""
         let length = word.utf8CodeUnitCount

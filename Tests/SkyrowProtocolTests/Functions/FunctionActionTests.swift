@@ -33,6 +33,19 @@ import Testing
         ("[]", "[]"),
     ]
 
+    @Test(
+        arguments: [
+            (#"{"$type":"asset","$name":"9d5a3e1c-7b1c-4f4e-8f0a-1b2c3d4e5f60-a.png"}"#, 1),
+            (#"{"a":[{"$type":"asset","$name":"9d5a3e1c-7b1c-4f4e-8f0a-1b2c3d4e5f60-a.png"}]}"#, 1),
+            (#"[{"$type":"\u0061sset","$name":"9d5a3e1c-7b1c-4f4e-8f0a-1b2c3d4e5f60-a.png"}]"#, 1),
+            (#"[{"\u0024type":"asset","$name":"9d5a3e1c-7b1c-4f4e-8f0a-1b2c3d4e5f60-a.png"}]"#, 1),
+            (#"[{"$type":"asset"}, {"$name":"a.png"}, "asset", "\n"]"#, 0),
+        ] as [(String, Int)]
+    )
+    func filesAreFoundHoweverTheyAreWritten(text: String, count: Int) {
+        #expect(JSONText(validated: Array(text.utf8)).fileNames.count == count)
+    }
+
     @Test(arguments: texts)
     func filesGetAddresses(text: String, linked: String) {
         let json = JSONText(validated: Array(text.utf8))
