@@ -1,4 +1,5 @@
 import SkyrowActions
+import SkyrowModel
 import SkyrowTestSupport
 import Testing
 
@@ -9,11 +10,20 @@ import Testing
         let storage = try TestFileStorage()
         let files = FileConfiguration(storage: storage, urlPrefix: TestUpload.prefix)
         let live = LiveConfiguration(source: .logical)
-        try await withService(live: live, files: files, on: TemporaryCluster.streaming()) { service in
+        let hooks = try OracleHooks.runner()
+        try await withService(
+            live: live,
+            files: files,
+            functions: (hooks, OracleHooks.registration()),
+            on: TemporaryCluster.streaming()
+        ) { service in
             var random = SeededGenerator.forTest()
             let world = try await OracleWorld(service, &random)
             storage.insert(world.files.map(\.name))
+            try await world.makeFunctions()
+            try await world.makePacts()
             var run = OracleRun(world: world, seed: random.seed)
+            run.types = ["card", "pact"]
             // A live query takes as long as all the rest together. In a quick run fewer callers have one: with and without a
             // user, a key, a name and a proved address.
             let isQuick = seededCases(1) == 1
@@ -25,6 +35,8 @@ import Testing
                 try await run.files(of: caller)
                 try await run.saves(of: caller)
                 try await run.changes(of: caller)
+                try await run.functions(of: caller)
+                try await run.hooks(of: caller, hooks)
             }
             for (number, rules) in OracleWorld.rules.enumerated() {
                 // Live queries judge the records before by what they have kept of them, where the log has keys alone.
@@ -42,13 +54,17 @@ import Testing
                     try await run.files(of: caller)
                     try await run.saves(of: caller)
                     try await run.changes(of: caller)
+                    try await run.functions(of: caller)
+                    try await run.hooks(of: caller, hooks)
                 }
                 for (place, caller) in world.scoped.enumerated()
                 where !isQuick || (number + place).isMultiple(of: 2) {
                     try await run.files(of: caller)
+                    try await run.scopedFunctions(of: caller)
                 }
             }
             run.requireFilesOfAllKinds()
+            run.requireHooksOfAllKinds()
             try await run.set([:])
             var rest = world.leaves
             for caller in world.callers.shuffled(using: &random) where !caller.subject.isMaster {
@@ -163,6 +179,10 @@ struct OracleRun {
     var chance: SeededGenerator
     /// How often a file was open and closed to a caller.
     var fileCases: [FileCase: Int] = [:]
+    /// How many records hooks got.
+    var hookedRecords: [HookTrigger: Int] = [:]
+    /// The types that get the rules.
+    var types = ["card"]
 
     struct FileCase: Hashable {
         let exit: String
@@ -204,7 +224,7 @@ struct OracleRun {
         }
     }
 
-    /// Gives the cards other rules.
+    /// Gives the types other rules.
     ///
     /// - Parameter listReaders: who sees whole lists.
     mutating func set(_ rules: [OracleAction: OracleRule], listReaders: String = "owner") async throws {
@@ -218,12 +238,15 @@ struct OracleRun {
             }
             return "\"\(name)\":{\"allow\":[\(subjects.joined(separator: ","))],\"mode\":\"\(rule.mode)\"}"
         }
-        let response = try await world.service.call(
-            "schema:access:set",
-            "{\"record_type\":\"card\",\"list_read_by\":\"\(listReaders)\",\"rules\":{\(members.joined(separator: ","))}}",
-            key: TestService.masterKey
-        )
-        guard response["error"] == .null else { throw UnexpectedResponse(response: "\(response)") }
+        let rest = "\"list_read_by\":\"\(listReaders)\",\"rules\":{\(members.joined(separator: ","))}"
+        for type in types {
+            let response = try await world.service.call(
+                "schema:access:set",
+                "{\"record_type\":\"\(type)\",\(rest)}",
+                key: TestService.masterKey
+            )
+            guard response["error"] == .null else { throw UnexpectedResponse(response: "\(response)") }
+        }
     }
 
     func call(_ client: OracleClient, _ method: String, _ parameters: String) async throws -> JSONValue {
@@ -295,7 +318,7 @@ struct OracleRun {
         return list
     }
 
-    private func ids(_ response: JSONValue, dropping prefix: String) -> Set<String> {
+    func ids(_ response: JSONValue, dropping prefix: String) -> Set<String> {
         Set(
             response["result"]["records"].elements.compactMap {
                 $0["_id"].string.map { String($0.dropFirst(prefix.count)) }
@@ -308,9 +331,9 @@ struct OracleRun {
     // MARK: Reading
 
     private static let title = #"{"$type":"keypath","$val":"title"}"#
-    private static let number = #"{"$type":"keypath","$val":"n"}"#
-    private static let card = #"{"$type":"keypath","$val":"card"}"#
-    private static let cardNumber = #"{"$type":"keypath","$val":"card.n"}"#
+    static let number = #"{"$type":"keypath","$val":"n"}"#
+    static let card = #"{"$type":"keypath","$val":"card"}"#
+    static let cardNumber = #"{"$type":"keypath","$val":"card.n"}"#
 
     mutating func reads(of client: OracleClient) async throws {
         let cards = world.cards
@@ -363,20 +386,7 @@ struct OracleRun {
             "record:query",
             "{\"record_type\":\"holder\",\"limit\":1000,\"include\":{\"card\":\(Self.card)}}"
         )
-        let holders = included["result"]["records"].elements
-        #expect(holders.count == open.count + 1)
-        compareLists("include", client, holders.map { $0["_transient"]["card"] })
-        compare(
-            "include",
-            client,
-            .read,
-            open,
-            found: Set(
-                holders.compactMap { holder in
-                    holder["_transient"]["card"]["_id"].string.map { String($0.dropFirst(5)) }
-                }
-            )
-        )
+        compareIncluded("include", client, included)
         for (exit, predicate) in [
             ("key path", "[\"gte\",\(Self.cardNumber),0]"),
             ("in_query", "[\"in_query\",\(Self.card),{\"record_type\":\"card\"}]"),
@@ -401,6 +411,16 @@ struct OracleRun {
             expecting: [.missing],
             found: ids(missed, dropping: "holder/of-").filter { !$0.isEmpty }
         )
+    }
+
+    /// Compares the cards that come with the holders of all of them.
+    mutating func compareIncluded(_ exit: String, _ client: OracleClient, _ response: JSONValue) {
+        let open = world.cards.filter { $0.database == "_public" }
+        let included = response["result"]["records"].elements.map { $0["_transient"]["card"] }
+        #expect(included.count == open.count + 1)
+        compareLists(exit, client, included)
+        let found = included.compactMap { card in card["_id"].string.map { String($0.dropFirst(5)) } }
+        compare(exit, client, .read, open, found: Set(found))
     }
 
     /// Reads the change feed: all records, their revisions, and what changes when every record does.
