@@ -15,11 +15,11 @@ import Testing
 
         func append(_ text: String) { texts.withLock { $0.append(text) } }
 
-        /// Those since the last time that are about records.
+        /// Those since the last time that are about records, functions or function servers.
         func take() -> [String] {
             texts.withLock { texts in
                 defer { texts = [] }
-                return texts.filter { $0.contains("\"app\".\"note\"") }
+                return texts.filter { $0.contains("\"app\".\"note\"") || $0.contains("_function") }
             }
         }
     }
@@ -27,7 +27,8 @@ import Testing
     /// A store that reports its statements, and what makes services on it.
     private func withStatements(
         test: String = #function,
-        _ body: (_ service: ([TestHook]) -> (ActionService, TestRunner), Sent) async throws -> Void
+        _ body: (_ service: ([TestHook], [FunctionDescription]) -> (ActionService, TestRunner), Sent) async throws ->
+            Void
     ) async throws {
         let sent = Sent()
         try await withTemporaryDatabaseAndPsql(template: .prepared, test: test) { database in
@@ -47,7 +48,7 @@ import Testing
                     logger: .quiet
                 )
                 try await store.prepare()
-                func service(_ hooks: [TestHook]) -> (ActionService, TestRunner) {
+                func service(_ hooks: [TestHook], _ functions: [FunctionDescription]) -> (ActionService, TestRunner) {
                     let runner = TestRunner(hooks)
                     var configuration = ServiceConfiguration(
                         keys: GivenKeys(api: Secret("api"), master: Secret("master")),
@@ -62,6 +63,7 @@ import Testing
                     )
                     var registration = FunctionRegistration(dialect: .skyrow)
                     registration.hooks = hooks.map(\.description)
+                    registration.functions = functions
                     service.functions.replace(
                         FunctionRegistry(servers: [(name: "main", registration: registration)], database: [])
                     )
@@ -78,24 +80,24 @@ import Testing
     )
 
     /// The statements of a save, a fetch, a query and a delete, after the first save has made the type.
-    private func counts(_ service: ActionService, _ sent: Sent) async throws -> [Int] {
+    private func statements(_ service: ActionService, _ sent: Sent) async throws -> [[String]] {
         let master = ServiceFixture.masterCaller
         _ = try await service.save(Self.request, by: master)
         _ = sent.take()
-        var counts: [Int] = []
+        var statements: [[String]] = []
         _ = try await service.save(Self.request, by: master)
-        counts.append(sent.take().count)
+        statements.append(sent.take())
         _ = try await service.fetch("note/1", by: master)
-        counts.append(sent.take().count)
+        statements.append(sent.take())
         let query = QueryRequest(database: .everyone, query: RecordQuery(type: type("note")))
         _ = try await service.query(query, by: master)
-        counts.append(sent.take().count)
+        statements.append(sent.take())
         _ = try await service.delete(["note/1"], by: master)
-        counts.append(sent.take().count)
-        return counts
+        statements.append(sent.take())
+        return statements
     }
 
-    @Test func hooksOfOtherTypesCostNoStatement() async throws {
+    @Test func functionsAndHooksOfOtherTypesCostNoStatement() async throws {
         let triggers = [HookTrigger.beforeSave, .afterSave, .beforeDelete, .afterDelete, .beforeQuery, .afterFetch]
         let hooks = (0..<50).flatMap { number in
             triggers.map { trigger in
@@ -103,10 +105,13 @@ import Testing
             }
         }
         try await withStatements { service, sent in
-            let plain = try await counts(service([]).0, sent)
-            #expect(plain == [1, 1, 1, 1])
-            let hooked = try await counts(service(hooks).0, sent)
-            #expect(hooked == plain)
+            let plain = try await statements(service([], []).0, sent)
+            #expect(plain.map(\.count) == [1, 1, 1, 1])
+            let functions = (0..<100).map { function("function\($0)") }
+            let (hooked, runner) = service(hooks, functions)
+            let same = try await statements(hooked, sent)
+            #expect(same == plain)
+            #expect(runner.calls.isEmpty)
         }
     }
 
@@ -116,7 +121,7 @@ import Testing
             .records("after", .afterSave) { _ in .unchanged },
         ]
         try await withStatements { service, sent in
-            let (hooked, runner) = service(hooks)
+            let (hooked, runner) = service(hooks, [])
             _ = try await hooked.save(Self.request, by: ServiceFixture.masterCaller)
             _ = sent.take()
             _ = try await hooked.save(Self.request, by: ServiceFixture.masterCaller)
