@@ -69,7 +69,7 @@ def check_functions(service: FunctionService, ann: dict):
     crash = refusal(lambda: service.function("crashes"))
     expect("a crash", crash.code, 10000)
     assert "Traceback" not in crash.text, crash.text
-    expect("an unknown function", refusal(lambda: service.function("unknown")).code, 117)
+    expect("an unknown function", refusal(lambda: service.function("unknown")).code, 110)
 
 
 def check_callers(service: FunctionService, ann: dict):

@@ -89,6 +89,16 @@ import Testing
         ALTER TABLE note ADD _words_title tsvector GENERATED ALWAYS AS (_words('pg_catalog.english', title)) STORED;
         CREATE INDEX ON note USING gin (_words_title);
         UPDATE note SET _parent = (SELECT max(_id) FROM note AS b WHERE b._database = note._database AND b._id > note._id);
+        """# + functions
+
+    /// A function of the database that clients may call, and what a function server has registered.
+    static let functions = #"""
+        SET search_path = app, app_internal;
+        CREATE FUNCTION titled(minimum bigint DEFAULT 0) RETURNS SETOF note LANGUAGE sql STABLE
+        AS 'SELECT * FROM app.note WHERE stars >= minimum';
+        SELECT _expose('titled', 'roles', 'game:titled', '{editor}', '3 s');
+        INSERT INTO _function_server (name, digest, registration)
+        VALUES ('referee', sha256('r'), '{"hook": [{"name": "whistle"}]}');
         """#
 
     /// Runs `body` with a database of nasty records and an empty one.
@@ -166,6 +176,9 @@ import Testing
                 #expect(count == (withSessions ? "1" : "0"), "\(table)")
             }
             #expect(try await target.psql("SELECT obj_description('app.by_title'::regclass)") == "Found by parts.")
+            #expect(["game:titled", "referee", "whistle"].allSatisfy { before.contains($0) })
+            let exposed = try await target.psql("SELECT name, fault IS NULL FROM app._exposed()")
+            #expect(exposed == "game:titled|t")
 
             // The next revision is beyond all that were restored, those of deletions too.
             let order = try await target.psql(

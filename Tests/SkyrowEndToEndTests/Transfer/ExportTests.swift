@@ -69,6 +69,31 @@ import Testing
         }
     }
 
+    /// Functions are no records: a backup has them, and neither an export nor the description of the schema does.
+    @Test func functionsAndTheirServersAreNotExported() async throws {
+        try await Self.withDatabases { source, target, folder in
+            try await source.psql(BackupTests.functions)
+            let path = folder + "/all"
+            try await Self.run("export", "--output", path, "--format", "ndjson", on: source)
+            var texts = [try await Self.run("schema", "show", on: source).output]
+            for name in try FileManager.default.contentsOfDirectory(atPath: path) {
+                texts.append(name)
+                texts.append(try String(contentsOfFile: "\(path)/\(name)", encoding: .utf8))
+            }
+            #expect(texts.contains { $0.contains("note/~bob/1") })
+            for word in ["_function", "titled", "referee", "whistle"] {
+                #expect(!texts.contains { $0.contains(word) }, "\(word)")
+            }
+            for table in ["_function", "_function_server"] {
+                let refused = try await Tool.run("export", "--type", table, "--database-url", source.url)
+                #expect(refused.status != .exited(0) && refused.output.isEmpty, "\(table)")
+            }
+            try await Self.run("import", path, on: target)
+            let counts = "SELECT (SELECT count(*) FROM _function), (SELECT count(*) FROM _function_server)"
+            #expect(try await target.psql("SET search_path = app_internal; \(counts)").hasSuffix("0|0"))
+        }
+    }
+
     @Test(arguments: ["note.csv", "note.json.gz", "note.ndjson"])
     func oneTypeComesBackFromAFileToo(name: String) async throws {
         try await Self.withDatabases { source, _, folder in
