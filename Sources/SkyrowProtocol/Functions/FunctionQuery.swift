@@ -1,4 +1,4 @@
-package import SkyrowJSON
+import SkyrowJSON
 package import SkyrowModel
 
 extension QueryRequest {

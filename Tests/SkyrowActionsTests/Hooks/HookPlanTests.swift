@@ -116,7 +116,7 @@ import Testing
         var change = start
         change.apply(sets(["stars": .integer(9), "added": .string("x")]), of: .beforeSave)
         let list = AccessList([AccessEntry(.everyone, .read)])
-        change.apply(sets(["title": .some(nil)], access: list), of: .beforeSave)
+        change.apply(sets(["title": nil], access: list), of: .beforeSave)
         #expect(change.record.changed == ["added", "stars", "title"].map { field($0) })
         #expect(change.record.record.fields == [field("stars"): 9, field("added"): "x"])
         let hooked = change.draft(from: sent, isLater: false)

@@ -77,7 +77,7 @@ import Testing
 
     private static let formatting = TestHook.records("after", .afterFetch) { record in
         if record["title"] == "b" { return .dropped }
-        return sets(["title": .string("seen"), "stars": .some(nil), "added": .integer(1)])
+        return sets(["title": .string("seen"), "stars": nil, "added": .integer(1)])
     }
 
     @Test func aHookFormatsAndDropsRecords() async throws {
