@@ -74,6 +74,20 @@ extension ActionService {
         }
     }
 
+    /// Reads what is registered after a change by this process, which then does not wait for the notice of the change.
+    ///
+    /// The change stands even if this fails; then the functions are read as after a notice.
+    func refreshFunctions() async {
+        // What was read before the change must not replace what is read after it.
+        functions.change { $0 }
+        do throws(SkyrowError) {
+            try await readFunctions()
+        } catch {
+            observe(.functionsFailed(error.description))
+            functions.reload()
+        }
+    }
+
     private func readFunctions() async throws(SkyrowError) {
         let configured = functions.servers
         var isCurrent = false

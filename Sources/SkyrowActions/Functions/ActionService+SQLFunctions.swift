@@ -19,11 +19,14 @@ extension ActionService {
         guard ActionTable[ActionName(name)] == nil else {
             throw .invalidArgument("An action has this name; expose the function by another one.", "name")
         }
-        return try await store.sqlFunctions.expose(exposure, by: call.actor)
+        let exposed = try await store.sqlFunctions.expose(exposure, recording: call.audit(.functionExpose))
+        await refreshFunctions()
+        return exposed
     }
 
     fileprivate func hideFunction(_ name: FunctionName, _ call: Call) async throws(SkyrowError) {
-        try await store.sqlFunctions.hide(name)
+        try await store.sqlFunctions.hide(name, recording: call.audit(.functionHide))
+        await refreshFunctions()
     }
 
     /// Calls a function of the database, which the caller may call.

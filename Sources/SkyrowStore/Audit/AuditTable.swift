@@ -66,6 +66,9 @@ package struct AuditEvent: Hashable, Sendable {
         case rule
         /// Records were transferred to the user.
         case transfer
+        /// A function of the database was exposed, or exposed in another way, or hidden.
+        case functionExpose = "function.expose"
+        case functionHide = "function.hide"
         /// A file was deleted.
         case fileDelete = "file.delete"
         /// Files to which nothing refers were deleted.

@@ -17,18 +17,32 @@ package struct SQLFunctionTable: StoreTable, Sendable {
     ///
     /// Throws `110 ResourceNotFound` if it does not exist, and `108 InvalidArgument` with the reason if it cannot be exposed.
     ///
-    /// - Parameter actor: who does so.
-    package func expose(_ exposure: FunctionExposure, by actor: AuditEvent.Actor) async throws(SkyrowError)
-        -> FunctionName
-    {
+    /// - Parameter event: names who does so.
+    package func expose(
+        _ exposure: FunctionExposure,
+        recording event: AuditEvent
+    ) async throws(SkyrowError) -> FunctionName {
         let milliseconds = exposure.timeout.map { Double($0.wholeMilliseconds) }
+        let recorded = store.recording(
+            event,
+            from: "exposed",
+            data: """
+                jsonb_build_object(
+                    'name', exposed.name, 'function', \(exposure.function)::text, 'need', \(exposure.need.rawValue)::text,
+                    'roles', \(exposure.roles.map(\.rawValue))::text[]
+                )
+                """
+        )
         let name: String? = try await store.value(
             writing: """
-                SELECT \(schema)._expose(
-                    \(exposure.function), \(exposure.need.rawValue), \(exposure.name?.rawValue as String?),
-                    \(exposure.roles.map(\.rawValue)), \(milliseconds as Double?) * interval '1 ms',
-                    \(actor.text(of: nil) ?? "unknown")
-                )
+                WITH exposed AS (
+                    SELECT \(schema)._expose(
+                        \(exposure.function), \(exposure.need.rawValue), \(exposure.name?.rawValue as String?),
+                        \(exposure.roles.map(\.rawValue)), \(milliseconds as Double?) * interval '1 ms',
+                        \(event.actor.text(of: nil) ?? "unknown")
+                    ) AS name
+                )\(recorded)
+                SELECT exposed.name FROM exposed
                 """
         )
         guard let name else { throw .unexpected }
@@ -36,9 +50,19 @@ package struct SQLFunctionTable: StoreTable, Sendable {
     }
 
     /// Hides a function; throws `110 ResourceNotFound` if none is exposed by that name.
-    package func hide(_ name: FunctionName) async throws(SkyrowError) {
-        let isKnown: Bool? = try await store.value(writing: "SELECT \(schema)._hide(\(name.rawValue))")
-        guard isKnown == true else {
+    package func hide(_ name: FunctionName, recording event: AuditEvent) async throws(SkyrowError) {
+        let recorded = store.recording(
+            event,
+            from: "hidden WHERE hidden.was_exposed",
+            data: "jsonb_build_object('name', \(name.rawValue)::text)"
+        )
+        let wasExposed: Bool? = try await store.value(
+            writing: """
+                WITH hidden AS (SELECT \(schema)._hide(\(name.rawValue)) AS was_exposed)\(recorded)
+                SELECT hidden.was_exposed FROM hidden
+                """
+        )
+        guard wasExposed == true else {
             throw SkyrowError(.resourceNotFound, "No function is exposed by this name.")
         }
     }

@@ -79,6 +79,72 @@ import Testing
         }
     }
 
+    /// Without waiting for the notice: this service does not listen.
+    @Test func theProcessKnowsAChangeWhenItResponds() async throws {
+        try await withService { fixture in
+            try await fixture.psql(Self.functions)
+            let service = fixture.configured { _ in }
+            let name = try await service.run(
+                Actions.functionExpose,
+                FunctionExposure(function: "plain", need: .master),
+                by: Self.master
+            )
+            #expect(service.functions.registry["plain"]?.description.need == .master)
+            _ = try await service.run(Actions.functionExpose, FunctionExposure(function: "plain"), by: Self.master)
+            #expect(service.functions.registry["plain"]?.description.need == .user)
+            try await service.run(Actions.functionHide, name, by: Self.master)
+            #expect(service.functions.registry["plain"] == nil)
+        }
+    }
+
+    /// What was read before a change does not replace what was read after it.
+    @Test func aReadingThatBeganBeforeAChangeIsDropped() async throws {
+        try await withService { fixture in
+            try await fixture.psql(Self.functions)
+            let service = fixture.configured { _ in }
+            let (epoch, before) = (service.functions.epoch, service.functions.registry)
+            _ = try await service.run(Actions.functionExpose, FunctionExposure(function: "plain"), by: Self.master)
+            let isReplaced = service.functions.replace(before, readIn: epoch)
+            #expect(!isReplaced && service.functions.registry["plain"] != nil)
+        }
+    }
+
+    @Test func everyChangeLeavesItsEventAndARefusalNone() async throws {
+        try await withService { fixture in
+            try await fixture.psql(Self.functions)
+            let service = fixture.service
+            let origin = RequestOrigin(address: "192.0.2.7", userAgent: nil, requestID: "r1")
+            for exposure in [
+                FunctionExposure(function: "plain(integer)"),
+                FunctionExposure(function: "plain", name: try FunctionName("game:plain"), roles: ["editor"]),
+            ] {
+                _ = try await service.run(Actions.functionExpose, exposure, by: Self.master, origin: origin)
+            }
+            try await expectError(.resourceNotFound) {
+                try await service.run(Actions.functionExpose, FunctionExposure(function: "gone()"), by: Self.master)
+            }
+            let name = try FunctionName("game:plain")
+            try await service.run(Actions.functionHide, name, by: Self.master, origin: origin)
+            try await expectError(.resourceNotFound) {
+                try await service.run(Actions.functionHide, name, by: Self.master)
+            }
+            let events = try await fixture.psql(
+                """
+                SELECT concat_ws(' ', event, outcome, actor, host(address), request_id, data ->> 'name',
+                    data ->> 'function', data ->> 'need', data ->> 'roles') FROM _audit ORDER BY id
+                """
+            ).split(separator: "\n").map(String.init)
+            let from = "ok master 192.0.2.7 r1"
+            #expect(
+                events == [
+                    "function.expose \(from) plain plain(integer) user []",
+                    "function.expose \(from) game:plain plain user [\"editor\"]",
+                    "function.hide \(from) game:plain",
+                ]
+            )
+        }
+    }
+
     /// Every change of the table reaches other processes, whoever makes it.
     @Test(
         arguments: [
