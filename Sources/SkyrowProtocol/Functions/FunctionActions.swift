@@ -43,14 +43,14 @@ package struct FunctionInvocation: Sendable {
                 .nullable(.either([.object([], others: .any), .array(of: .any)]))
             ),
             .idempotencyKey,
-        ] + Actions.recordQuery.description.parameters.filter { queryNames.contains($0.name) }
+        ] + Actions.recordQuery.description.parameters.filter { QueryRequest.functionMembers.contains($0.name) }
     ) { json throws(SkyrowError) in
         let parameters = Parameters(json)
         return FunctionInvocation(
             try FunctionName(parameters.required("name", parameters.string("name"))),
             arguments: try arguments(json["args"]),
             idempotencyKey: try parameters.idempotencyKey(),
-            query: try query(parameters)
+            query: try query(json)
         )
     } write: { invocation, writer in
         writer.beginObject()
@@ -71,15 +71,22 @@ package struct FunctionInvocation: Sendable {
         writer.endObject()
     }
 
-    private static let queryNames: Set<String> = ["predicate", "sort", "limit", "offset", "after", "include", "count"]
-
     /// Collects the members of the query, whose types are checked here and whose contents by the query.
-    private static func query(_ parameters: Parameters) throws(SkyrowError) -> JSONText? {
+    private static func query(_ json: JSONView) throws(SkyrowError) -> JSONText? {
+        let parameters = Parameters(json)
+        _ = try parameters.string("database_id")
         _ = try parameters.array("sort")
         _ = try parameters.object("include")
+        _ = try parameters.string("include_form")
+        _ = try parameters.array("select")
+        _ = try parameters.array("omit")
+        _ = try parameters.array("desired_keys")
         _ = try parameters.integer("limit", in: 0...Int.max)
         _ = try parameters.integer("offset", in: 0...Int.max)
         _ = try parameters.string("after")
+        _ = try parameters.string("before")
+        _ = try parameters.boolean("last")
+        _ = try parameters.boolean("required")
         if let predicate = parameters["predicate"], !predicate.isArray {
             throw parameters.wrongType("predicate", "an array")
         }
@@ -88,18 +95,10 @@ package struct FunctionInvocation: Sendable {
         }
         let writer = JSONWriter(capacity: 256)
         writer.beginObject()
-        func copy(_ name: StaticString) {
-            guard let value = parameters[name] else { return }
+        for (name, value) in json.uniqueMembers where QueryRequest.functionMembers.contains(name) && !value.isNull {
             writer.key(name)
             writer.json(value.jsonText)
         }
-        copy("predicate")
-        copy("sort")
-        copy("limit")
-        copy("offset")
-        copy("after")
-        copy("include")
-        copy("count")
         writer.endObject()
         return writer.count > 2 ? writer.jsonText : nil
     }

@@ -3,10 +3,9 @@ package import SkyrowModel
 
 extension QueryRequest {
     /// The members of `record:query` that select from the records of a function.
-    private static let functionMembers: Set<String> = [
+    static let functionMembers: Set<String> = [
         "database_id", "predicate", "sort", "limit", "offset", "after", "before", "last", "required", "count",
-        "include",
-        "include_form", "select", "omit", "desired_keys",
+        "include", "include_form", "select", "omit", "desired_keys",
     ]
 
     /// Reads what a call selects from the records that a function returns: members of `record:query`, all of them optional.

@@ -59,6 +59,15 @@ import Testing
             (#"{"name":"hello"}"#, nil, nil),
             (#"{"name":"hello","args":{"a":1},"limit":3,"count":true}"#, #"{"a":1}"#, #"{"limit":3,"count":true}"#),
             (#"{"name":"hello","args":[1],"predicate":["eq",1,2],"sort":null}"#, "[1]", #"{"predicate":["eq",1,2]}"#),
+            (
+                #"{"name":"hello","database_id":"_union","before":"a","last":true,"select":["a"],"required":true}"#,
+                nil,
+                #"{"database_id":"_union","before":"a","last":true,"select":["a"],"required":true}"#
+            ),
+            (
+                #"{"name":"hello","desired_keys":["a"],"omit":[],"include_form":"table","idempotency_key":"k"}"#, nil,
+                #"{"desired_keys":["a"],"omit":[],"include_form":"table"}"#
+            ),
         ] as [(String, String?, String?)]
     )
     func aCallIsReadAndWritten(text: String, arguments: String?, query: String?) throws {
@@ -76,7 +85,11 @@ import Testing
         (#"{"name":"1"}"#, ErrorCode.invalidArgument), ("{}", .invalidArgument),
         (#"{"name":"a","args":"x"}"#, .badRequest), (#"{"name":"a","sort":1}"#, .badRequest),
         (#"{"name":"a","limit":-1}"#, .invalidArgument), (#"{"name":"a","count":1}"#, .badRequest),
-        (#"{"name":"a","idempotency_key":""}"#, .invalidArgument),
+        (#"{"name":"a","idempotency_key":""}"#, .invalidArgument), (#"{"name":"a","before":1}"#, .badRequest),
+        (#"{"name":"a","select":"b"}"#, .badRequest), (#"{"name":"a","omit":{}}"#, .badRequest),
+        (#"{"name":"a","desired_keys":1}"#, .badRequest), (#"{"name":"a","last":"yes"}"#, .badRequest),
+        (#"{"name":"a","required":1}"#, .badRequest), (#"{"name":"a","include_form":true}"#, .badRequest),
+        (#"{"name":"a","database_id":1}"#, .badRequest),
     ])
     func aWrongCallIsRefused(text: String, code: ErrorCode) {
         let error = #expect(throws: SkyrowError.self) { try read(text) }
