@@ -223,7 +223,7 @@ struct HookedSaveRun: Sendable {
         }
     }
 
-    /// Returns the saved records, for the hooks after the save.
+    /// Returns the saved records with the fields that are hidden from the caller, for the hooks after the save.
     func saved(_ outcomes: [RecordOutcome]) -> [HookedRecord] {
         outcomes.enumerated().compactMap { place, outcome in
             guard var hooked = changes[place]?.record, let record = outcome.wholeRecord else { return nil }

@@ -82,6 +82,33 @@ import Testing
         }
     }
 
+    @Test func hooksGetFieldsThatTheirCallerMayNotRead() async throws {
+        let box = Records()
+        let hooks = [HookTrigger.beforeDelete, .afterDelete, .afterSave].map { trigger in
+            TestHook.records("\(trigger)", trigger) { record in
+                box.append(record)
+                return .unchanged
+            }
+        }
+        try await withHooks(hooks) { hooked in
+            try await hooked.hide("title")
+            let request = BulkRequest(
+                database: .everyone,
+                type: type("note"),
+                match: .predicate(.comparison(.eq, .keyPath(try FieldPath("stars")), .value(.integer(1)))),
+                change: .update(RecordChanges(draft("note/set", ["stars": 2])), size: 20)
+            )
+            _ = try await hooked.service.perform(Actions.recordUpdate, request, Call(by: hooked.ann))
+            let deleted = try await hooked.service.delete(["note/ann"], by: hooked.ann).summaries
+            #expect(deleted == ["deleted"])
+            #expect(
+                hooked.runner.calls == ["afterSave(note/ann)", "beforeDelete(note/ann)", "afterDelete(note/ann)"]
+            )
+            #expect(box.all.map { $0["title"] } == ["x", "x", "x"])
+            #expect(box.all.map { $0["stars"] } == [2, 2, 2])
+        }
+    }
+
     struct Race: Sendable {
         var changes: Int
         var isAtomic = false

@@ -84,6 +84,15 @@ final class TestRunner: FunctionRunner {
     }
 }
 
+/// The records that a hook got.
+final class Records: Sendable {
+    private let values = Mutex<[HookedRecord]>([])
+
+    var all: [HookedRecord] { values.withLock { $0 } }
+
+    func append(_ value: HookedRecord) { values.withLock { $0.append(value) } }
+}
+
 /// A service with hooks beside one without on the same database, and two users.
 struct HookedService: Sendable {
     let service: ActionService
@@ -102,6 +111,13 @@ struct HookedService: Sendable {
     @discardableResult
     func psql(_ statements: String) async throws -> String {
         try await plain.psql(statements)
+    }
+
+    /// Hides fields of notes from all users.
+    func hide(_ fields: String...) async throws {
+        var change = ClassAccessChange(type: type("note"))
+        for name in fields { change.fields[field(name)] = [.read: [.role("auditor")]] }
+        _ = try await service.run(Actions.schemaAccessSet, change, by: ServiceFixture.masterCaller)
     }
 
     /// A further service with the same hooks on the same database, which shares no turns with the first.

@@ -248,6 +248,40 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, "k"], [false, true])
+    func hooksAfterTheSaveGetFieldsThatTheirCallerMayNotRead(key: String?, isAtomic: Bool) async throws {
+        let box = Records()
+        let hooks = [
+            TestHook.records("before", .beforeSave) { _ in sets(["tags": jsonValue("[1]")]) },
+            .records("after", .afterSave) { record in
+                box.append(record)
+                return .unchanged
+            },
+        ]
+        try await withHooks(hooks) { hooked in
+            try await hooked.hide("title", "tags")
+            let outcomes = try await hooked.save(
+                draft("note/ann", ["stars": 2]),
+                draft("note/new", ["stars": 3]),
+                atomic: isAtomic,
+                key: key
+            )
+            #expect(outcomes.map(\.summary) == ["saved", "saved"])
+            for outcome in outcomes {
+                let fields = outcome.sent?.fields ?? [:]
+                #expect(fields[field("title")] == nil && fields[field("tags")] == nil)
+                #expect(fields[field("stars")] != nil)
+            }
+            #expect(box.all.map { $0["title"] } == ["x", nil])
+            #expect(box.all.map { $0["tags"] } == [jsonValue("[1]"), jsonValue("[1]")])
+            #expect(box.all.map { $0["stars"] } == [2, 3])
+            #expect(box.all.map { $0.original?.fields[field("title")] } == ["x", nil])
+            // The revision is that of the write, not that of the preview.
+            let stored = try await hooked.psql("SELECT _revision FROM note ORDER BY stars").split(separator: "\n")
+            #expect(box.all.map { "\($0.record.revision ?? 0)" } == stored.map(String.init))
+        }
+    }
+
     @Test func theResponseDoesNotWaitForAnAsynchronousHook() async throws {
         let isAnswered = Deferred<Void>()
         let ran = Counter()
@@ -325,14 +359,6 @@ import Testing
 }
 
 /// A list that hooks append to.
-private final class Records: Sendable {
-    private let values = Mutex<[HookedRecord]>([])
-
-    var all: [HookedRecord] { values.withLock { $0 } }
-
-    func append(_ value: HookedRecord) { values.withLock { $0.append(value) } }
-}
-
 private final class Gate: Sendable {
     private let state = Atomic(false)
 
