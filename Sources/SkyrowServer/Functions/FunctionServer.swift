@@ -357,7 +357,8 @@ final class FunctionServer: Sendable {
                 )
                 return isTransient ? .failed(error.message) : .refused(error.message)
             }
-            state.withLock { $0.registration = registration }
+            let former = state.withLock { exchange(&$0.registration, with: registration) }
+            if former != registration { warn(ofReadHooksIn: registration) }
         }
         guard isNew else { return .ready }
         await announce(["after-config"], of: registration, to: connection)
@@ -373,6 +374,16 @@ final class FunctionServer: Sendable {
         logger.warning(
             "py-skygear looks for the records of its hooks in another schema: the setting schema should begin with app_",
             metadata: ["schema": .string(options.schema), "expected": .string("app_\(options.schema)")]
+        )
+    }
+
+    /// Says in the log that hooks of reads protect nothing.
+    private func warn(ofReadHooksIn registration: FunctionRegistration) {
+        let hooks = registration.hooks.filter { $0.trigger == .beforeQuery || $0.trigger == .afterFetch }
+        guard !hooks.isEmpty else { return }
+        logger.warning(
+            "A read hook is no access rule: included records, key paths, aggregates, live queries and the feed do not pass it",
+            metadata: ["hooks": .string(hooks.prefix(10).map(\.name).joined(separator: ", "))]
         )
     }
 

@@ -219,6 +219,38 @@ import Testing
         }
     }
 
+    @Test func eachRegistrationWithReadHooksIsWarnedOfOnce() async throws {
+        func program(_ version: Int, _ hooks: String...) -> String {
+            let list = #""protocol": "skyrow/1", "hook": [\#(hooks.joined(separator: ", "))]"#
+            return FunctionServersFixture.program(version: version).replacing(#""hook": []"#, with: list)
+        }
+        func hook(_ name: String, _ trigger: String) -> String {
+            #"{"name": "\#(name)", "type": "note", "trigger": "\#(trigger)"}"#
+        }
+        let (check, mine, form) = (hook("check", "beforeSave"), hook("mine", "beforeQuery"), hook("form", "afterFetch"))
+        try await withFunctionServers(program: program(1, check)) { fixture in
+            try await fixture.reaches("version", "1")
+            let versions: [(program: String, version: String, warnings: [String])] = [
+                (program(2, check, mine), "2", ["hooks=mine"]),
+                // The same registration.
+                (program(3, check, mine), "3", ["hooks=mine"]),
+                (program(4, form, mine), "4", ["hooks=mine", "hooks=form, mine"]),
+                (program(5, check), "5", ["hooks=mine", "hooks=form, mine"]),
+            ]
+            #expect(!fixture.log.contains("no access rule"))
+            for (program, version, expected) in versions {
+                try fixture.write("server.py", program)
+                fixture.servers.reload("test")
+                try await fixture.reaches("version", version)
+                let warnings = fixture.log.all.filter { $0.contains("A read hook is no access rule") }
+                #expect(warnings.count == expected.count, "\(version)")
+                for (warning, words) in zip(warnings, expected) {
+                    #expect(warning.hasPrefix("warning ") && warning.hasSuffix(words))
+                }
+            }
+        }
+    }
+
     @Test func aRefusedServerAnswersNothing() async throws {
         let register: FunctionServer.Register = { _, _ throws(SkyrowError) in
             throw SkyrowError(.duplicated, "The function version is another server's.")
