@@ -52,7 +52,7 @@ package final class ActionService: Service, Sendable {
     /// The files of the application; nil without a storage for them.
     let files: FileState?
     /// The functions and hooks of the application.
-    let functions: FunctionState
+    package let functions: FunctionState
     let hookState = HookState()
     /// The open files of all applications of the process.
     let fileCache: FileCache

@@ -5,17 +5,20 @@ internal import SkyrowPostgres
 package struct FunctionServerTable: StoreTable, Sendable {
     let store: RecordStore
 
-    /// Returns the registrations of these servers, in any order; a server that has never registered has none.
+    /// Returns the registrations of servers, in any order; a server that has never registered has none.
+    ///
+    /// - Parameter names: those of the servers; nil for all, also those that the settings no longer name.
     package func all(
-        named names: [String]
+        named names: [String]? = nil
     ) async throws(SkyrowError) -> [(name: String, registration: JSONText)] {
         let columns = Columns(
             { (name: String, registration: JSONText) in (name, registration) },
             "name",
             "registration"
         )
+        let condition: SQL = names.map { "name = ANY (\($0))" } ?? "true"
         return try await store.read(columns) {
-            "SELECT \($0) FROM \(schema.internal)._function_server WHERE name = ANY (\(names))"
+            "SELECT \($0) FROM \(schema.internal)._function_server WHERE \(condition)"
         }.map { (name: $0.0, registration: $0.1) }
     }
 
