@@ -9,8 +9,11 @@ extension ActionRunner {
     /// The same by a name of the v1 envelope, where the path `/hello/world` is `hello:world` or `hello/world`.
     package func function(v1 name: String) -> (any AnyEntry)? { service.functions.registry.entry(v1: name) }
 
-    /// The functions of the application, sorted by name.
-    package var functions: [FunctionDescription] { service.functions.registry.functions.map(\.function.description) }
+    /// The functions of the application that are called by their names, sorted: a built-in action keeps its name.
+    package var functions: [FunctionDescription] {
+        service.functions.registry.functions.map(\.function.description)
+            .filter { !ActionTable.reservedNames.contains($0.name.rawValue) }
+    }
 
     /// Ends a sentence about an unknown name of an action or function with the nearest one (``ActionTable/suggestion(for:besides:)``).
     package func suggestion(for name: String) -> String {

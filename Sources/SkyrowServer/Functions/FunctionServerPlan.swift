@@ -18,7 +18,7 @@ package struct FunctionServerPlan: Hashable, Sendable {
     package var timeout: Duration?
     /// Upper bound on concurrent calls; nil for `function-concurrency`.
     package var concurrency: Int?
-    /// The built-in actions that its functions may replace.
+    /// The built-in actions whose names its functions may have, which `function:call` then reaches.
     package var overrides: Set<String> = []
 
     package init(_ name: String, at place: Place) {

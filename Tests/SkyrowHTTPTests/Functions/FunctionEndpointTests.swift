@@ -64,6 +64,7 @@ import Testing
         }
     }
 
+    /// What `override` of functions.json admits: such a function is reached by `function:call` only.
     @Test func builtInActionsWin() async throws {
         let runner = Self.echo
         try await withService(functions: (runner, Self.registration([try Self.function("me")]))) { service in
@@ -72,6 +73,14 @@ import Testing
             let v1 = try await service.v1("/me", "{}")
             #expect(v1.status == 401)
             #expect(runner.take().isEmpty)
+            let document = try await service.call("rpc.discover", "{}")
+            #expect(document["result"]["methods"].elements.count == ActionTable.all.count)
+            let called = try await service.call("function:call", #"{"name":"me","args":[1]}"#)
+            #expect(called["error"] == .null)
+            let v1Called = try await service.v1("/function/call", #"{"name":"me","args":[2]}"#)
+            #expect(v1Called.status == 200)
+            let made = runner.take().map(\.summary)
+            #expect(made == ["me [1]", "me [2]"])
         }
     }
 
