@@ -1,5 +1,6 @@
 import SkyrowModel
 import SkyrowProtocol
+import SkyrowTestSupport
 import Testing
 
 /// The hooks of the type `pact`, whose records have the numbers, owners and lists of the cards.

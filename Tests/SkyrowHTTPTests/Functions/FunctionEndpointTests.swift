@@ -1,6 +1,7 @@
 import SkyrowActions
 import SkyrowModel
 import SkyrowProtocol
+import SkyrowStore
 import SkyrowTestSupport
 import Testing
 
