@@ -158,10 +158,10 @@ import Testing
             try await fixture.withSecondService { other in
                 let notices = try await other.service.store.sessions.notices()
                 var iterator = notices.makeAsyncIterator()
-                var notice = await iterator.next()
+                var notice = try await iterator.next()
                 #expect(notice == .listening(again: false))
                 try await fixture.psql(change)
-                notice = await iterator.next()
+                notice = try await iterator.next()
                 #expect(notice == .functions)
             }
         }

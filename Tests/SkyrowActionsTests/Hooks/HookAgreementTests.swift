@@ -115,6 +115,18 @@ import Testing
         )
     }
 
+    private static func outcomes(
+        of request: SaveRequest,
+        by caller: Caller,
+        _ hooked: HookedService
+    ) async -> [String] {
+        do throws(SkyrowError) {
+            return try await hooked.service.save(request, by: caller).summaries
+        } catch {
+            return ["!\(error.code.name)"]
+        }
+    }
+
     @Test func anIdentityHookChangesNothing() async throws {
         let identity = TestHook.records("identity", .beforeSave, on: "hooked", batch: 3) { record in
             .accepted(set: record.record.fields.mapValues { $0 }, access: record.record.access)
@@ -135,21 +147,17 @@ import Testing
                 let isAtomic = generator.few(0...3) == 0
                 let caller = generator.few(0...2) == 0 ? hooked.bob : hooked.ann
                 let key = generator.few(0...3) == 0 ? "k\(round)" : nil
-                func save(_ type: String) async throws -> [String] {
-                    var request = SaveRequest(
+                func request(_ type: String) -> SaveRequest {
+                    SaveRequest(
                         database: .everyone,
                         items: sketches.map { .draft($0.draft(of: type)) },
                         isAtomic: isAtomic,
-                        idempotencyKey: key.map { "\(type)\($0)" }
+                        idempotencyKey: key.map { "\(type)\($0)" },
+                        fingerprintSource: Array("\(type)\(round)".utf8)
                     )
-                    request.fingerprintSource = Array("\(type)\(round)".utf8)
-                    do {
-                        return try await hooked.service.save(request, by: caller).summaries
-                    } catch let error as SkyrowError {
-                        return ["!\(error.code.name)"]
-                    }
                 }
-                let (expected, found) = (try await save("unhooked"), try await save("hooked"))
+                let expected = await Self.outcomes(of: request("unhooked"), by: caller, hooked)
+                let found = await Self.outcomes(of: request("hooked"), by: caller, hooked)
                 #expect(found == expected, "\(round): \(sketches)")
                 outcomesSeen.formUnion(expected)
                 let (plain, same) = (try await rows(of: "unhooked", hooked), try await rows(of: "hooked", hooked))
