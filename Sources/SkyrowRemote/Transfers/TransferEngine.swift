@@ -69,6 +69,8 @@ final class TransferEngine: Sendable {
     /// Cancelling the task ends the transfer. Throws ``CurlFault`` for a transfer that fails, and without starting it if
     /// too many are under way.
     func perform(_ transfer: any Transfer) async throws(CurlFault) -> Int? {
+        // Loads libcurl.
+        guard Libcurl.fault == nil else { throw .refused(CURLE_FAILED_INIT) }
         let job = Job(transfer: transfer)
         guard let ticket = submit(job) else { throw .busy }
         defer { leave(transfer.server) }
