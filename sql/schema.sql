@@ -3133,6 +3133,12 @@ END $$;
 REVOKE EXECUTE ON FUNCTION _hide(text) FROM PUBLIC;
 COMMENT ON FUNCTION _hide(text) IS 'Ends what _expose() began: SELECT _hide(''nearby''). It returns whether there was such a function.';
 
+-- Without the schemas of the application on its path, so that their types have their schema in their names.
+CREATE FUNCTION _type_name(type oid) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog AS $$
+    SELECT format_type(type, NULL)
+$$;
+COMMENT ON FUNCTION _type_name(oid) IS 'The name of a type on any search path.';
+
 CREATE FUNCTION _exposed() RETURNS TABLE (
     name text, signature text, need text, roles text[], timeout bigint, fault text, routine text, names text[], types text[],
     defaults integer, is_set boolean, result text, record_type text, column_names text[], column_types text[],
@@ -3142,7 +3148,7 @@ SET search_path FROM CURRENT AS $$
     SELECT known.name, known.signature, known.need, known.roles, (extract(epoch FROM known.timeout) * 1000)::bigint,
         _function_fault(here.oid), here.proname::text, coalesce(here.proargnames[1:here.pronargs], '{}'),
         ARRAY(
-            SELECT format_type(given.type, NULL) FROM unnest(here.proargtypes::oid[]) WITH ORDINALITY AS given (type, place)
+            SELECT _type_name(given.type) FROM unnest(here.proargtypes::oid[]) WITH ORDINALITY AS given (type, place)
             ORDER BY given.place
         ),
         here.pronargdefaults::integer, here.proretset, format_type(here.prorettype, NULL),

@@ -66,7 +66,9 @@ extension RecordStore {
             let admission = column.type.admission(of: field.value)
             if admission == .fitsWidened { return column.refusal(.type) }
             do throws(SkyrowError) { _ = try column.accepted(field.value) } catch {
-                return admission == .fits ? error : column.refusal(.type)
+                // A text that is no value of the type is another type, too.
+                let isOther = admission != .fits || error.info[SkyrowError.expectedTypeKey] != nil
+                return isOther ? column.refusal(.type) : error
             }
         }
         return nil

@@ -217,7 +217,7 @@ import Testing
             ("plain", nil, "{}", 108), ("notes", nil, #"{"record_type":"user"}"#, 108),
             ("notes", nil, #"{"explain":true}"#, 108), ("notes", nil, #"{"after":"x"}"#, 108),
             ("notes", nil, #"{"limit":-1}"#, 108), ("notes", nil, "[]", 108),
-            ("notes", nil, #"{"predicate":["eq",{"$type":"keypath","$val":"gone"},2]}"#, 108),
+            ("notes", nil, #"{"predicate":["eq",{"$type":"keypath","$val":"gone"},2]}"#, 120),
             ("notes", nil, #"{"database_id":"_union"}"#, 101), ("broken", nil, nil, 10_000),
         ] as [(String, String?, String?, Int)]
     )

@@ -39,8 +39,8 @@ import Testing
             }
             try await fixture.psql(
                 """
-                CREATE FUNCTION notes(least bigint DEFAULT 0) RETURNS SETOF note LANGUAGE sql STABLE AS
-                    'SELECT * FROM app.note WHERE stars >= least ORDER BY stars';
+                CREATE FUNCTION notes(minimum bigint DEFAULT 0) RETURNS SETOF note LANGUAGE sql STABLE AS
+                    'SELECT * FROM app.note WHERE stars >= minimum ORDER BY stars';
                 """
             )
         }
@@ -127,13 +127,13 @@ import Testing
 
     /// What a call selects beside its name, and the titles that ann gets, or the code of the refusal.
     private static let selections: [(String, Found)] = [
-        (#""args":{"least":1}"#, .titles(["anns"])), (#""args":[1],"limit":null"#, .titles(["anns"])),
+        (#""args":{"minimum":1}"#, .titles(["anns"])), (#""args":[1],"limit":null"#, .titles(["anns"])),
         (#""limit":1"#, .titles(["open"])), (#""offset":1"#, .titles(["anns"])),
         (#""predicate":["eq",{"$type":"keypath","$val":"stars"},0]"#, .titles(["open"])),
         ("\(byStars),\"last\":true,\"limit\":1", .titles(["anns"])), (#""select":["stars"]"#, .titles([])),
         (#""desired_keys":["title"]"#, .titles(["open", "anns"])), (#""omit":["title"]"#, .titles([])),
         (#""database_id":"_private""#, .titles([])), (#""include_form":"table""#, .titles(["open", "anns"])),
-        (#""args":{"least":9}"#, .titles([])), (#""args":{"least":9},"required":true"#, .error(.resourceNotFound)),
+        (#""args":{"minimum":9}"#, .titles([])), (#""args":{"minimum":9},"required":true"#, .error(.resourceNotFound)),
         ("\(byStars),\"before\":\"x\"", .error(.invalidArgument)), (#""select":"title""#, .error(.badRequest)),
         (#""omit":1"#, .error(.badRequest)), (#""last":1"#, .error(.badRequest)),
         (#""required":"yes""#, .error(.badRequest)), (#""include_form":1"#, .error(.badRequest)),

@@ -18,9 +18,11 @@ import Testing
         FunctionDescription(try FunctionName(name), need: need)
     }
 
-    private static let echo = ScriptedFunctions { call in
-        guard case .function(_, let arguments) = call.content else { return .nothing }
-        return .value(arguments ?? JSONText(validated: Array("null".utf8)))
+    private static var echo: ScriptedFunctions {
+        ScriptedFunctions { call in
+            guard case .function(_, let arguments) = call.content else { return .nothing }
+            return .value(arguments ?? JSONText(validated: Array("null".utf8)))
+        }
     }
 
     @Test func aFunctionIsAnActionInBothEnvelopes() async throws {

@@ -9,8 +9,8 @@ import Testing
 /// Functions that return records of a type: what of them a caller gets.
 @Suite(.timeLimit(.minutes(60))) struct FunctionRecordsTests {
     private static let functions = """
-        CREATE FUNCTION leaderboard(least bigint DEFAULT 0) RETURNS SETOF note LANGUAGE sql STABLE AS $$
-            SELECT * FROM app.note WHERE stars >= least ORDER BY stars DESC, _id
+        CREATE FUNCTION leaderboard(minimum bigint DEFAULT 0) RETURNS SETOF note LANGUAGE sql STABLE AS $$
+            SELECT * FROM app.note WHERE stars >= minimum ORDER BY stars DESC, _id
         $$;
         CREATE FUNCTION everything() RETURNS SETOF note LANGUAGE plpgsql STABLE AS $$
             BEGIN RETURN QUERY SELECT * FROM app.note ORDER BY _id; END
@@ -47,7 +47,7 @@ import Testing
     private static let calls: [(String, String, Caller, [String])] = [
         ("leaderboard", "{}", .ann, ["5", "4", "3", "2", "1"]), ("leaderboard", "{}", .bob, ["5", "3", "1"]),
         ("leaderboard", "{}", .anonymous, ["5", "3", "1"]), ("leaderboard", "{}", .master, ["5", "4", "3", "2", "1"]),
-        ("leaderboard", #"{"least":3}"#, .bob, ["5", "3"]), ("leaderboard", #"{"least":9}"#, .ann, []),
+        ("leaderboard", #"{"minimum":3}"#, .bob, ["5", "3"]), ("leaderboard", #"{"minimum":9}"#, .ann, []),
         ("everything", "{}", .ann, ["1", "2", "3", "4", "5"]), ("everything", "{}", .bob, ["1", "3", "5"]),
         ("mine", "{}", .ann, ["1", "2", "3", "4", "5"]), ("mine", "{}", .bob, []), ("mine", "{}", .anonymous, []),
         ("mine", "{}", Caller(kind: .master(actingAs: "ann")), ["1", "2", "3", "4", "5"]),
@@ -89,7 +89,7 @@ import Testing
         try await withNotes { f in
             try await f.psql("INSERT INTO _field_rule VALUES ('note', 'title', 'read', '{owner}')")
             try await f.store.cache.reload()
-            let found = try await f.records("leaderboard", #"{"least":5}"#, caller)
+            let found = try await f.records("leaderboard", #"{"minimum":5}"#, caller)
             let record = try #require(found.result.records.first?.collected())
             #expect(record.fields[field("title")] == (sees ? .string("note 5") : nil))
             #expect(record.fields[field("stars")] == .integer(5))
@@ -176,7 +176,7 @@ import Testing
 
     @Test func recordsIncludeOthers() async throws {
         try await withNotes { f in
-            let found = try await f.records("leaderboard", #"{"least":4}"#) {
+            let found = try await f.records("leaderboard", #"{"minimum":4}"#) {
                 $0.include = [Inclusion(name: "in", keyPath: path("category"))]
                 $0.countsMatches = true
             }
@@ -192,7 +192,7 @@ import Testing
             var ids: [String] = []
             var position = RecordQuery.Position.first
             while true {
-                let page = try await f.records("leaderboard", #"{"least":2}"#) { [position] in
+                let page = try await f.records("leaderboard", #"{"minimum":2}"#) { [position] in
                     $0.sort = [SortKey(path("stars"))]
                     $0.limit = 3
                     $0.position = position

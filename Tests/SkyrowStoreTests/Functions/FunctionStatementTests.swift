@@ -55,7 +55,11 @@ import Testing
             ("real", "0.25", "0.25"), ("numeric", "12.340", "12.340"), ("numeric", "\"1\"", nil),
             ("text", "\"x'; DROP TABLE note; --\"", "x'; DROP TABLE note; --"), ("text", "\"\\u0000\"", nil),
             ("text", "5", nil), ("text", "{\"$type\":\"ref\",\"$id\":\"note/7\"}", "7"), ("text", "{\"a\":1}", nil),
-            ("text", "{\"$type\":\"asset\",\"$name\":\"cat.png\"}", "cat.png"),
+            ("text", "{\"$type\":\"asset\",\"$name\":\"cat.png\"}", nil),
+            (
+                "text", "{\"$type\":\"asset\",\"$name\":\"9d5a3e1c-7b1c-4f4e-8f0a-1b2c3d4e5f60-a.png\"}",
+                "9d5a3e1c-7b1c-4f4e-8f0a-1b2c3d4e5f60-a.png"
+            ),
             ("character varying", "\"x\"", "x"), ("character", "\"xyz\"", "xyz"),
             (
                 "timestamp with time zone", "{\"$type\":\"date\",\"$date\":\"2026-03-01T10:00:00+01:00\"}",

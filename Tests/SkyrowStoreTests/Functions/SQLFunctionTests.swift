@@ -81,7 +81,7 @@ import Testing
         try await withRecords { f in
             try await f.psql(
                 """
-                CREATE FUNCTION stars_of(note text, least bigint DEFAULT 0, "At" timestamptz DEFAULT now())
+                CREATE FUNCTION stars_of(note text, minimum bigint DEFAULT 0, "At" timestamptz DEFAULT now())
                     RETURNS TABLE (stars bigint, at timestamptz) LANGUAGE sql STABLE AS $$ SELECT 1, now() $$;
                 CREATE FUNCTION top() RETURNS SETOF note LANGUAGE sql AS $$ SELECT * FROM app.note $$;
                 SELECT _expose('stars_of', 'roles', 'game:stars', '{editor}', '1500 ms'), _expose('top()', 'nothing');
@@ -99,7 +99,7 @@ import Testing
             #expect(
                 stars.arguments == [
                     SQLFunction.Argument(name: "note", type: "text", hasDefault: false),
-                    SQLFunction.Argument(name: "least", type: "bigint", hasDefault: true),
+                    SQLFunction.Argument(name: "minimum", type: "bigint", hasDefault: true),
                     SQLFunction.Argument(name: "At", type: "timestamp with time zone", hasDefault: true),
                 ]
             )
