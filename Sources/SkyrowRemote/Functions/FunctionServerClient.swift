@@ -116,7 +116,8 @@ private final class FunctionTransfer: Transfer {
         case .failed(CURLE_OPERATION_TIMEDOUT, _): return .late
         case _ where requests == 0: return .unreachable(fault.text)
         case .failed(CURLE_GOT_NOTHING, _), .failed(CURLE_SEND_ERROR, _), .failed(CURLE_RECV_ERROR, _),
-            .failed(CURLE_PARTIAL_FILE, _):
+            .failed(CURLE_PARTIAL_FILE, _), .failed(CURLE_COULDNT_CONNECT, _), .failed(CURLE_SSL_CONNECT_ERROR, _):
+            // libcurl connects again for a request that a kept connection has lost.
             return .lost(fault.text)
         case .failed(CURLE_ABORTED_BY_CALLBACK, _): return .lost("The connection ended without a response")
         case .failed, .refused, .busy, .noThread: return .unreadable(fault.text)

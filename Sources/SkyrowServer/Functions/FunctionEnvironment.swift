@@ -10,6 +10,12 @@ struct FunctionEnvironment: Hashable, Sendable {
     /// The variables that are taken from the service; nothing else is inherited.
     static let inherited = ["PATH", "HOME", "LANG", "TZ", "TMPDIR"]
 
+    /// Those that it adds which are no settings of the service.
+    static let ownVariables: Set<String> = [
+        "SKYROW_APP_NAME", "SKYROW_ASSET_STORE", "SKYROW_ASSET_STORE_SECRET", "SKYROW_ASSET_STORE_URL_PREFIX",
+        "SKYROW_ENDPOINT", "SKYROW_FUNCTION_SECRET", "SKYROW_HTTP", "SKYROW_HTTP_ADDR", "SKYROW_PUBSUB_URL",
+    ]
+
     /// The address of the service, such as `http://127.0.0.1:3000`.
     var endpoint: String
     var apiKey: String

@@ -87,9 +87,12 @@ package struct SettingSources: Sendable {
 
     // MARK: - Unknown names
 
-    /// Variables with our prefix that only tests and benchmarks read.
+    /// Variables with our prefix that are no settings: only tests and benchmarks read them, or function servers, whose programs may
+    /// call this one.
     private static let foreignVariables: Set<String> = {
-        let names: Set = ["SKYROW_POSTGRES_BIN", "SKYROW_TEST_LIMIT", "SKYROW_TEST_SEED"]
+        let names = FunctionEnvironment.ownVariables.union([
+            "SKYROW_POSTGRES_BIN", "SKYROW_TEST_LIMIT", "SKYROW_TEST_SEED",
+        ])
         #if DEBUG
             return names.union(["SKYROW_TEST_LATE", "SKYROW_TEST_PATIENCE"])
         #else

@@ -83,7 +83,8 @@ import Testing
             return [
                 (.nothing, [], anns, bobs, .titles(["open"]), all), (.key, [], anns, bobs, .titles(["open"]), all),
                 (.user, [], anns, bobs, unknown, unknown), (.roles, ["editor"], anns, denied, unknown, all),
-                (.administrator, [], denied, denied, unknown, all), (.master, [], denied, denied, denied, all),
+                (.administrator, [], denied, denied, unknown, all),  // Without a key, as for the service's own actions.
+                (.master, [], unknown, unknown, denied, all),
             ]
         }()
 

@@ -56,7 +56,7 @@ import Testing
             ]
             for (words, expected) in calls {
                 let run = try await Tool.run(words: [Tool.path, "functions", "call"] + words + place)
-                #expect(run.status == .exited(0) && run.output == expected + "\n", "\(words): \(run.errors)")
+                #expect(run.status == .exited(0) && run.output == expected, "\(words): \(run.errors)")
             }
             let refusals: [(words: [String], reason: String)] = [
                 (["who"], "Log in first"), (["who", "--as", "ghost"], "The account 'ghost' does not exist"),
@@ -91,7 +91,7 @@ import Testing
             let events = try await service.psql(
                 "SELECT event, actor FROM app_internal._audit WHERE event LIKE 'function.%' ORDER BY id"
             )
-            #expect(events == "function.expose|operator\nfunction.expose|operator\nfunction.hide|operator\n")
+            #expect(events == "function.expose|operator\nfunction.expose|operator\nfunction.hide|operator")
         }
     }
 }
