@@ -39,7 +39,7 @@ def check_functions(service: FunctionService, ann: dict):
     expect("the status of an upload", status, 201)
     asset = {name: json.loads(body)["result"][name] for name in ["$type", "$name"]}
     back = service.function("echo", {"value": asset}, ann["access_token"])
-    expect("a file", (back["$name"], back["$content_type"]), (asset["$name"], "image/png"))
+    expect("a file", back["$name"], asset["$name"])
     assert back["$url"].startswith("http"), back
 
     values = service.function("values")
