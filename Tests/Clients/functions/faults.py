@@ -163,12 +163,17 @@ def check_output(binary: Path):
         assert grown < 8 * MEGABYTE, grown
         assert sampler.peak - resident < 100 * MEGABYTE, sampler.peak - resident
 
-        first = service.function("grow")
+        first = service.function("pid")
+        try:
+            service.function("grow")
+        except Refusal as refusal:
+            # A slow machine takes longer for the memory than the call may.
+            assert refusal.code in (118, 119), refusal.text
 
         def is_replaced():
             try:
                 return service.function("pid") != first
             except Refusal as refusal:
-                assert refusal.code in (118, 121), refusal.text
+                assert refusal.code in (118, 119, 121), refusal.text
                 return False
         until(PATIENCE, "a server with little memory", is_replaced)
