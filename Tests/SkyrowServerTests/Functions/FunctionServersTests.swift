@@ -1,6 +1,5 @@
 import Foundation
 import SkyrowActions
-import SkyrowConcurrency
 import SkyrowModel
 import SkyrowProtocol
 import SkyrowTestSupport
@@ -155,18 +154,18 @@ import Testing
         try await withFunctionServers { fixture in
             try await fixture.reaches("version", "1")
             let process = try await fixture.processID()
-            let isOver = Deferred<Void>()
+            let isOver = Flag()
             let callers = (0..<4).map { _ in
                 Task { () async throws -> [String] in
                     var results: [String] = []
-                    while isOver.settled == nil { results.append(try await fixture.call("slow")) }
+                    while !isOver.isSet { results.append(try await fixture.call("slow")) }
                     return results
                 }
             }
             try fixture.write("server.py", FunctionServersFixture.program(version: 2))
             fixture.servers.reload("test")
             try await fixture.reaches("version", "2")
-            isOver.settle()
+            isOver.set()
             for caller in callers {
                 let results = try await caller.value
                 #expect(Set(results).isSubset(of: ["1", "2"]))
@@ -321,4 +320,13 @@ import Testing
             try await fixture.reaches("version", "1")
         }
     }
+}
+
+/// Ends the loops of several tasks.
+private final class Flag: Sendable {
+    private let state = Mutex(false)
+
+    var isSet: Bool { state.withLock { $0 } }
+
+    func set() { state.withLock { $0 = true } }
 }
