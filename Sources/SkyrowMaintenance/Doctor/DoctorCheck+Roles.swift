@@ -118,7 +118,7 @@ package enum AccountNotices {
         ("_asset", "_announce"), ("_asset", "_announce_all"), ("_asset", "_announce_change"),
         ("_class_option", "_announce"), ("_class_option", "_announce_all"), ("_class_rule", "_announce"),
         ("_class_rule", "_announce_all"), ("_field_rule", "_announce"), ("_field_rule", "_announce_all"),
-        ("_function_server", "_announce"), ("_function_server", "_announce_all"),
+        ("_function", "_announce"), ("_function_server", "_announce"), ("_function_server", "_announce_all"),
         ("_identity", "_announce"), ("_identity", "_announce_all"), ("_key", "_announce"), ("_key", "_announce_all"),
         ("_role", "_announce"), ("_role_role", "_announce_all"), ("_session", "_announce"),
         ("_session", "_announce_all"), ("_session", "_announce_rotation"), ("_user", "_announce"),
