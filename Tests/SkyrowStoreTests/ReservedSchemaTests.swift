@@ -81,6 +81,7 @@ import Testing
         _class_rules: type action allow mode
         _deletions: user_id began_at next_at finished_at swept_at
         _field_rules: type field action allow
+        _functions: name signature need roles timeout exposed_at exposed_by
         _identities: provider subject user_id profile created_at last_used_at
         _indexes: name type kind fields is_unique nulls_equal state attempts has_begun reason duplicates sql_state changed_at
         _keys: id name kind scopes networks created_at expires_at revoked_at last_used_at previous_until
