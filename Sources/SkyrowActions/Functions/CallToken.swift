@@ -10,7 +10,11 @@ struct CallToken: Hashable, Sendable {
     let end: Timestamp
 
     /// Whether a text may be such a token, which few are; the check costs a comparison of three bytes.
-    static func isLikely(_ text: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
+    static func isLikely(_ text: String) -> Bool {
+        var bytes = text.utf8.makeIterator()
+        return bytes.next() == UInt8(ascii: "f") && bytes.next() == UInt8(ascii: "c")
+            && bytes.next() == UInt8(ascii: "_")
+    }
 
     fileprivate static let prefix = "fc_"
 }

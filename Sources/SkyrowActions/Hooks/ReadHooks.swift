@@ -11,7 +11,6 @@ extension ActionService {
     /// The caller's rules of fields apply to the conditions, too. Throws the error of a hook, and `10000 UnexpectedError` for an
     /// invalid condition.
     func hooked(_ request: QueryRequest, _ call: Call) async throws(SkyrowError) -> QueryRequest {
-        guard functions.hasHooks(.beforeQuery) else { return request }
         var request = request
         for hook in functions.registry.hooks(.beforeQuery, on: request.query.type) {
             let writer = JSONWriter()
@@ -78,9 +77,8 @@ extension ActionService {
         return page
     }
 
-    private func readPlan(on types: @autoclosure () -> Set<RecordTypeName>) -> HookPlan? {
-        guard functions.hasHooks(.afterFetch) else { return nil }
-        let plan = HookPlan(.afterFetch, on: types(), in: functions.registry)
+    private func readPlan(on types: Set<RecordTypeName>) -> HookPlan? {
+        let plan = HookPlan(.afterFetch, on: types, in: functions.registry)
         return plan.isEmpty ? nil : plan
     }
 

@@ -17,6 +17,8 @@ extension ActionService {
     fileprivate func fetch(_ request: RecordIDsRequest, _ call: Call) async throws(SkyrowError) -> [RecordOutcome] {
         let access = try recordAccess(to: request.database, for: .reading, by: call.caller)
         let outcomes = try await store.fetch(request.ids, with: access)
+        // Here, since another asynchronous call takes instructions of every fetch.
+        guard functions.hasHooks(.afterFetch) else { return call.reported(outcomes) }
         return call.reported(try await hooked(outcomes, of: request.ids, call))
     }
 
@@ -24,14 +26,15 @@ extension ActionService {
         _ request: QueryRequest,
         _ call: Call
     ) async throws(SkyrowError) -> QueryAnswer<QueryResult> {
-        let request = try await hooked(request, call)
+        var request = request
+        if functions.hasHooks(.beforeQuery) { request = try await hooked(request, call) }
         let answer = try await answer(
             request,
             call,
             explain: store.explain(_:_:with:),
             find: store.query(_:with:admitting:)
         )
-        guard case .found(let page) = answer else { return answer }
+        guard functions.hasHooks(.afterFetch), case .found(let page) = answer else { return answer }
         return .found(try await hooked(page, of: request.query.type, call))
     }
 
