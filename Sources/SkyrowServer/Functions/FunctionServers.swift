@@ -28,7 +28,10 @@ final class FunctionServers: FunctionRunner {
         var logger: Logger
     }
 
-    private typealias Links = @Sendable () -> (any AssetLinks)?
+    /// A structure, since a `Mutex` of a closure wraps it in one more closure with each access.
+    private struct Links {
+        let make: @Sendable () -> (any AssetLinks)?
+    }
 
     private let servers: [FunctionServer]
     private let supervisors: [FunctionSupervisor]
@@ -108,7 +111,7 @@ final class FunctionServers: FunctionRunner {
             // An earlier start may have had it.
             throw SkyrowError(.pluginUnavailable, "This service has no such function server.")
         }
-        return try await server.answer(call, deadline: deadline, links: links.withLock { $0 }?())
+        return try await server.answer(call, deadline: deadline, links: links.withLock { $0 }?.make())
     }
 
     /// Replaces the servers that the service has started; the text says why.
@@ -130,7 +133,7 @@ final class FunctionServers: FunctionRunner {
         register: @escaping FunctionServer.Register,
         links: @escaping @Sendable () -> (any AssetLinks)?
     ) async {
-        self.links.withLock { $0 = links }
+        self.links.withLock { $0 = Links(make: links) }
         // Not in the group, since their processes end after everything else is cancelled.
         let supervising = supervisors.map { supervisor in Task { await supervisor.run(register) } }
         await withTaskGroup(of: Void.self) { group in
