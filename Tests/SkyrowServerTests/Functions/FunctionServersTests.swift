@@ -148,6 +148,26 @@ import Testing
         }
     }
 
+    /// Each call once wrapped what makes links in another closure, so that calls took ever longer.
+    @Test func manyCallsTakeNoDeeperStack() async throws {
+        try await withFunctionServers { fixture in
+            try await fixture.reaches("version", "1")
+            let name = try FunctionName("version")
+            let call = FunctionCall(.function(name, arguments: nil), of: "main", context: FunctionContext())
+            let past = ContinuousClock.now - .seconds(1)
+            var codes: Set<ErrorCode> = []
+            for _ in 0..<50_000 {
+                do throws(SkyrowError) {
+                    _ = try await fixture.servers.call(call, deadline: past)
+                } catch {
+                    codes.insert(error.code)
+                }
+            }
+            #expect(codes == [.pluginTimeout])
+            try await fixture.reaches("version", "1")
+        }
+    }
+
     // MARK: Replacements
 
     @Test func aReplacementLosesNoCall() async throws {
