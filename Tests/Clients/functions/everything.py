@@ -137,7 +137,7 @@ def check_handlers(service: FunctionService, ann: dict):
     status, head, body = service.request("PUT", "/web/object", b'{"a":1}', token)
     expect("JSON", (status, json.loads(body)), (200, {"method": "PUT", "got": {"a": 1}}))
     expect("without a user", service.request("PUT", "/web/object", b"{}")[0], 401)
-    expect("another method", service.request("GET", "/web/object", None, token)[0], 404)
+    expect("another method", service.request("GET", "/web/object", None, token)[0], 405)
     status, head, body = service.request("GET", f"/web/response?api_key={service.api_key}")
     expect("a response", (status, head["X-One"], head["Content-Type"], body), (201, "1", "image/png", b"\0\xff"))
     expect("without a key", service.request("GET", "/web/response")[0], 401)
