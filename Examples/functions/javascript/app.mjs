@@ -26,7 +26,7 @@ define("leaderboard", {
   return records.map(({ player, points }) => ({ player, points }))
 })
 
-/** The price of a coin in another currency, by a service that tells rates. */
+/** The price of a coin in another currency, by a service that has the rates. */
 define("price", {
   user: true, timeout: "3s",
   params: { type: "object", properties: { currency: { type: "string", pattern: "^[A-Z]{3}$" } }, required: ["currency"] },

@@ -33,7 +33,7 @@ def leaderboard(places=10):
 
 @skygear.op("price", user_required=True)
 def price(currency):
-    """The price of a coin in another currency, by a service that tells rates."""
+    """The price of a coin in another currency, by a service that has the rates."""
     response = requests.get(f"{os.environ['RATES_URL']}/rates/{currency}", timeout=3)
     if response.status_code != 200:
         raise SkygearException("There is no price in this currency.", 20003, {"arguments": ["currency"]})

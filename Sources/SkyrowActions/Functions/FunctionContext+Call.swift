@@ -27,7 +27,7 @@ extension ActionService {
         return context
     }
 
-    /// Throws `108 InvalidArgument` for a call by so many nested functions that it calls no further one.
+    /// Throws `108 InvalidArgument` for a call at the maximum depth, which calls no further function.
     func requireDepth(_ call: Call) throws(SkyrowError) {
         guard call.functionDepth < Self.maximumFunctionDepth else { throw .callsTooDeeply }
     }

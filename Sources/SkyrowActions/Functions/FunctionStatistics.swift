@@ -20,7 +20,7 @@ struct CallHistogram: Sendable {
         CallCounts(calls: calls, errors: errors, median: quantile(50), p99: quantile(99))
     }
 
-    /// Returns the time in microseconds that so many percent of the calls took at most; nil without calls.
+    /// Returns the time in microseconds within which this percentage of the calls ended; nil without calls.
     private func quantile(_ percent: Int) -> Int? {
         let total = buckets.reduce(0) { $0 + Int($1) }
         guard total > 0 else { return nil }

@@ -28,7 +28,7 @@ extension DoctorCheck {
                 DoctorFinding(
                     .warning,
                     "The function \(signature) is exposed as '\(name)' but cannot be called: \(fault)",
-                    meaning: "Clients that call '\(name)' are told that it does not exist.",
+                    meaning: "Clients that call '\(name)' get the error that it does not exist.",
                     remedy: "Correct the function, or hide it.",
                     commands: ["$ skyrow functions hide \(name)"]
                 )

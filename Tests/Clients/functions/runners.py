@@ -159,6 +159,6 @@ def check_crash(service: FunctionService, runner: Runner):
     crash = refusal(lambda: service.function("crash"))
     expect("a crash", crash.code, 10000)
     assert "secret-of-the-code" not in crash.text and "Traceback" not in crash.text, crash.text
-    # PostgreSQL's own log has the message of an error that is none of the application's.
+    # PostgreSQL's own log has the message of an error that the application did not raise for the client.
     text = "P0001" if runner.name == "sql" else "secret-of-the-code"
     until(PATIENCE, "its line in the log", lambda: text in service.log.read_text())
